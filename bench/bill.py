@@ -93,6 +93,17 @@ def idle_month(
     )
 
 
+def watched_month(alarms: int, composites: int, metrics: int, dashboards: int = 1) -> Sequence[Item]:
+    """Return what a month of alarms costs on top of an idle month, all their metrics being written all the time."""
+    more = metrics - METRICS_OF_TICKS
+    return (
+        Item("alarms on one metric", f"{alarms}", alarms * PRICES.alarm_month),
+        Item("alarms made of others", f"{composites}", composites * PRICES.composite_alarm_month),
+        Item("the other metrics of `basic`, if all occur", f"{more}", more * PRICES.metric_month),
+        Item("the dashboard", f"{dashboards}", dashboards * PRICES.dashboard_month),
+    )
+
+
 def standby_month(cpu_ms: float) -> float:
     """Return the monthly costs in dollars of ticker executions that stand by (`takeover_seconds` of 15)."""
     seconds = SECONDS_A_MONTH * _STANDBY

@@ -85,7 +85,7 @@ class FunctionMaker:
             environment={
                 **self.environment,
                 "POWERTOOLS_SERVICE_NAME": name,
-                "POWERTOOLS_METRICS_NAMESPACE": "Timeball",
+                "POWERTOOLS_METRICS_NAMESPACE": self.settings.name,
                 # Time zones come from the pinned package, not from the image of the runtime.
                 "PYTHONTZPATH": "",
             },

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from infra.alarm_settings import OFF, AlarmSettings
 from infra.concurrency import (
     BATCHES_OF_A_POLLER,
     FEWEST_AT_ONCE,
@@ -145,11 +146,17 @@ class Settings:
         "gateways, which cost some $73 a month",
     )
     log_retention_days: int = one_of(30, (1, 7, 14, 30, 90, 180, 365), "How long logs are kept")
+    alarming: AlarmSettings
 
     @property
     def is_local(self) -> bool:
         """Return whether this is the embedded AWS, on which nothing outlives its process."""
         return self.stage == "local"
+
+    @property
+    def has_alarms(self) -> bool:
+        """Return whether alarms watch the deployment. The embedded AWS refuses an alarm that is made of others."""
+        return self.alarming.alarms != OFF and not self.is_local
 
     @property
     def executors(self) -> dict[str, int]:
@@ -233,6 +240,8 @@ class Settings:
             problems.append("raised_pollers must be 0 or at least pollers, and then pollers must not be 0")
         if self.jobs_table and self.jobs_table == self.tenants_table:
             problems.append("jobs_table and tenants_table must differ: functions that write jobs must not create keys")
+        if self.alarming.alarms != OFF and self.functions.metrics == OFF:
+            problems.append("alarms need metrics: set metrics to basic or full, or alarms to off")
         if rules.lead_seconds >= rules.lookahead_seconds:
             problems.append("lead_seconds must be less than lookahead_seconds: no message arrives before it is sent")
         return problems

@@ -5,9 +5,12 @@ from constructs import Construct
 
 from infra import emulated
 from infra.admin import Admin
+from infra.alarm_settings import OFF
+from infra.alarms import Alarms
 from infra.api import Api
 from infra.bus import Bus
 from infra.code import code
+from infra.dashboard import Dashboard
 from infra.dependencies import Dependencies
 from infra.deployment import DeploymentCheck
 from infra.encryption import let_use_key
@@ -50,6 +53,10 @@ class TimeballStack(Stack):
         WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)
+        if settings.has_alarms:
+            alarms = Alarms(self, "Alarms", settings, queues.unreadable)
+            if settings.alarming.dashboard != OFF:
+                Dashboard(self, "Dashboard", settings, queues, [*alarms.by_name.values()])
         before = {deployment.node.id, dependencies.node.id}
         deployment.around([child for child in self.node.children if child.node.id not in before])
 

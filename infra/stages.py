@@ -46,6 +46,7 @@ STAGES: Mapping[str, Mapping[str, object]] = {
         "api_requests_per_second": 2_000,
         "api_burst": 4_000,
         "log_retention_days": 90,
+        "alarms": "on",
     },
 }
 """The settings of each stage that differ from the declared ones; `small` is the default stage."""

@@ -40,3 +40,10 @@ def code(text: str) -> list[str]:
     """Return the code of a page: its shell blocks, and the code spans in its prose."""
     blocks = [body for language, body in _FENCE.findall(text) if language == "sh"]
     return [*blocks, *re.findall(r"`([^`\n]+)`", prose(text))]
+
+
+def runbook_commands() -> dict[str, list[str]]:
+    """Return the shell blocks of each runbook, by the name of its page."""
+    fence = re.compile(r"^( *)```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+    pages = sorted((ROOT / "docs/runbooks").glob("*.md"))
+    return {page.stem: [dedent(body) for _, body in fence.findall(read(page))] for page in pages}

@@ -78,6 +78,13 @@ def fixed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def watched_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack with alarms, all kinds of subscribers and the dashboard; it has passed cdk-nag, too."""
+    subscribers = "oncall@example.com, https://hooks.example.com/timeball, slack:T0123/C4567"
+    return synthesized(tmp_path_factory.mktemp("watched"), "small", alarms="on", alarm_subscribers=subscribers)
+
+
+@pytest.fixture(scope="session")
 def keyed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack that is encrypted with its owner's key; it has passed cdk-nag, too."""
     return synthesized(tmp_path_factory.mktemp("keyed"), "small", kms_key=KEY_ARN)

@@ -21,7 +21,8 @@ def _found_by(*command: str | Path) -> str:
     [
         # W3005: the CDK writes down dependencies that a reference implies anyway. E3601 knows only the partition `aws`;
         # the other linter checks the ticker's definition.
-        ("stack", ["W3005", "E3601"]),
+        ("watched_stack", ["W3005", "E3601"]),
+        pytest.param("stack", ["W3005", "E3601"], marks=pytest.mark.more),
         pytest.param(  # the emulator needs actions that AWS does not know
             "local_stack", ["W3005", "E3601", "W3037"], marks=pytest.mark.more
         ),

@@ -190,3 +190,17 @@ def test_a_function_refuses_what_the_stack_would_refuse() -> None:
     written = Environment(jobs_table="jobs", settings=_read().functions, **QUEUES).written()
     with pytest.raises(SettingsError, match="TIMEBALL_SHARDS=0 must be a whole number from 1 to 1024"):
         Environment.read(written | {"TIMEBALL_SHARDS": "0"})
+
+
+def test_alarms_need_metrics() -> None:
+    assert _read(alarms="on").has_alarms
+    assert not _read(stage="local", alarms="on").has_alarms
+    with pytest.raises(SettingsError, match="alarms need metrics"):
+        _read(alarms="on", metrics="off")
+
+
+@pytest.mark.parametrize("subscriber", ["oncall", "http://example.com", "slack:t/c", "a@b@c", "slack:T0123"])
+def test_a_subscriber_of_alarms_in_no_known_form_is_refused(subscriber: str) -> None:
+    assert _read(alarm_subscribers="a@b.example, https://example.com/x,slack:T0/C0").alarming.alarm_subscribers
+    with pytest.raises(SettingsError, match="is none of them"):
+        _read(alarm_subscribers=f"a@b.example,{subscriber}")

@@ -24,8 +24,8 @@ class EmbeddedMetrics:
     is also written without its dimension, as the sum of all.
     """
 
-    def __init__(self, clock: Clock, shown: Mapping[str, str | None]) -> None:
-        self._clock, self._shown = clock, shown
+    def __init__(self, clock: Clock, shown: Mapping[str, str | None], namespace: str = NAMESPACE) -> None:
+        self._clock, self._shown, self._namespace = clock, shown, namespace
 
     def note(self, events: Sequence[Measurement]) -> None:
         """Write a line for each dimension's value, and more lines if the values do not fit. No tenant is written."""
@@ -44,7 +44,7 @@ class EmbeddedMetrics:
         self, recorded: Mapping[str, Sequence[int]], units: Mapping[str, str], dimensions: Mapping[str, str]
     ) -> None:
         directive = {
-            "Namespace": NAMESPACE,
+            "Namespace": self._namespace,
             "Dimensions": [[], [*dimensions]] if dimensions else [[]],
             "Metrics": [{"Name": name, "Unit": units[name]} for name in recorded],
         }

@@ -18,7 +18,7 @@ from timeball.aws.clients import OPERATIONS, wire_client
 from timeball.aws.dynamodb.store import DynamoWeights, dynamo_store
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.tenants import dynamo_tenants
-from timeball.aws.embedded_metrics import EmbeddedMetrics
+from timeball.aws.embedded_metrics import NAMESPACE, EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.executors import TRYING, ExecutorTrials, LambdaSuccessor, MappingPollers
@@ -258,7 +258,9 @@ def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as b
 @cache
 def _tally() -> Tally:
     clock = SystemClock()
-    return Tally(clock, EmbeddedMetrics(clock, shown_metrics(Detail(environment().settings.metrics))))
+    shown = shown_metrics(Detail(environment().settings.metrics))
+    namespace = os.environ.get("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE)
+    return Tally(clock, EmbeddedMetrics(clock, shown, namespace))
 
 
 @cache

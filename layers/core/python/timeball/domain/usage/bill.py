@@ -44,6 +44,12 @@ class Prices:
     """SQS to Lambda: a provisioned poller for an hour."""
     metric_month: float = 0.30
     """CloudWatch: a series of a metric for a month."""
+    alarm_month: float = 0.10
+    """CloudWatch: an alarm on one metric for a month."""
+    composite_alarm_month: float = 0.50
+    """CloudWatch: an alarm made of others for a month."""
+    dashboard_month: float = 3.00
+    """CloudWatch: a dashboard for a month."""
     log_gb: float = 0.50
     """CloudWatch: a GB of log lines."""
     source: str = "AWS's public price pages, us-east-1, 2026-11-21"

@@ -1,0 +1,301 @@
+"""The alarms: what each watches, in one table, and the topic that tells people.
+
+Each alarm says what missing data means, and its description names its runbook. Invariant: an alarm needs no more than
+the metrics that `basic` writes, and those that AWS writes itself; none computes with several metrics.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import Aws, Duration
+from aws_cdk import aws_chatbot as chatbot
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.alarm_settings import SLACK, subscribers
+from infra.settings import Settings
+
+RUNBOOKS: Final = "docs/runbooks"
+
+_LESS: Final = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+_AT_LEAST: Final = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+_BREACHES: Final = cloudwatch.TreatMissingData.BREACHING
+_IS_FINE: Final = cloudwatch.TreatMissingData.NOT_BREACHING
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+LATE_FAST, LATE_SLOW = "LateFast", "LateSlow"
+
+_FAST, _SLOW = 14.4, 6.0
+"""How many times as fast as allowed a budget of 30 days burns: 2 % of it in an hour, and 5 % of it in six hours."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One alarm of CloudWatch: `most` of the newest `of` values of a statistic meet a threshold."""
+
+    name: str
+    """Its name."""
+    about: str
+    """What it means."""
+    metric: str
+    """The metric."""
+    statistic: str
+    """The statistic of the metric over a period."""
+    seconds: int
+    """The period."""
+    compares: cloudwatch.ComparisonOperator
+    """How a value is compared with the threshold."""
+    threshold: float
+    """The threshold."""
+    most: int = 1
+    """How many values must meet it."""
+    of: int = 1
+    """Among how many."""
+    missing: cloudwatch.TreatMissingData = _IS_FINE
+    """What a missing value means."""
+    part_of: str = ""
+    """The alarm that it is a part of, and that notifies instead of it; empty: it notifies people itself."""
+    queue: sqs.IQueue | None = None
+    """The queue of SQS whose metric it is; None: it is a metric of Timeball's own."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """An alarm made of others: all of them, or any."""
+
+    name: str
+    """Its name."""
+    about: str
+    """What it means."""
+    parts: tuple[str, ...]
+    """The alarms that it is made of."""
+    needs_all: bool
+    """Whether it needs all of them; False: any."""
+
+
+def runbook(name: str) -> str:
+    """Return the page of an alarm: `TickSilent` has docs/runbooks/tick-silent.md."""
+    words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
+    return f"{RUNBOOKS}/{words.lstrip('-')}.md"
+
+
+def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition]:
+    """Yield the alarms of a deployment on one metric each."""
+    wanted = settings.alarming
+    yield Condition(
+        "TickSilent",
+        "Page: the ticker is silent, or most of its scans fail, so nothing that falls due is sent.",
+        "Ticks",
+        "Sum",
+        _MINUTE,
+        _LESS,
+        wanted.alarm_ticks_per_minute * settings.partitions,
+        2,
+        2,
+        _BREACHES,
+    )
+    yield Condition(
+        "Behind",
+        "Page: the scan finds what fell due long ago, so runs start late.",
+        "OldestDue",
+        "Maximum",
+        _MINUTE,
+        _AT_LEAST,
+        wanted.alarm_overdue_seconds * 1000,
+        3,
+        3,
+    )
+    yield Condition(
+        "NoHands",
+        "Page: runs were sent, and no executor claims them.",
+        "RunsUnclaimed",
+        "Sum",
+        _MINUTE,
+        _AT_LEAST,
+        wanted.alarm_unclaimed_runs,
+        3,
+        5,
+    )
+    yield from _budgets(settings)
+    yield Condition(
+        "DeadLetters",
+        "Ticket: many runs fail for good.",
+        "DeadLetters",
+        "Sum",
+        5 * _MINUTE,
+        _AT_LEAST,
+        wanted.alarm_dead_letters,
+    )
+    yield Condition(
+        "Unreadable",
+        "Ticket: a message that no function can read waits for a person.",
+        "ApproximateNumberOfMessagesVisible",
+        "Maximum",
+        5 * _MINUTE,
+        _AT_LEAST,
+        1,
+        queue=unreadable,
+    )
+    yield Condition(
+        "Throttled",
+        "Ticket: AWS keeps refusing requests because there are too many.",
+        "Throttled",
+        "Sum",
+        _MINUTE,
+        _AT_LEAST,
+        wanted.alarm_throttled,
+        3,
+        5,
+    )
+    yield Condition(
+        "AuthenticationsFailed",
+        "Ticket: many requests have a key that is not valid.",
+        "AuthenticationsFailed",
+        "Sum",
+        5 * _MINUTE,
+        _AT_LEAST,
+        wanted.alarm_failed_authentications,
+    )
+
+
+def _budgets(settings: Settings) -> Iterator[Condition]:
+    """Yield the alarms on the budget of late runs, by the share of runs that were on time."""
+    wanted = settings.alarming
+    on_time, late_percent = f"PR(:{wanted.alarm_late_ms})", wanted.alarm_late_runs / 10
+    for whole, part, factor, seconds in (
+        (LATE_FAST, "OneHour", _FAST, _HOUR),
+        (LATE_FAST, "FiveMinutes", _FAST, 5 * _MINUTE),
+        (LATE_SLOW, "SixHours", _SLOW, 6 * _HOUR),
+        (LATE_SLOW, "HalfHour", _SLOW, 30 * _MINUTE),
+    ):
+        about = f"A part of {whole}: over this time late runs use up their budget {factor:g} times too fast."
+        least = round(100 - factor * late_percent, 2)
+        yield Condition(whole + part, about, "Lateness", on_time, seconds, _LESS, least, part_of=whole)
+    yield Condition(
+        "LateForDays",
+        "Ticket: on each of three days more runs were late than the budget allows.",
+        "Lateness",
+        on_time,
+        _DAY,
+        _LESS,
+        round(100 - late_percent, 2),
+        3,
+        3,
+    )
+
+
+def combinations() -> Iterator[Combination]:
+    """Yield the alarms that are made of others."""
+    yield Combination(
+        LATE_FAST,
+        "Page: for an hour, and still now, late runs use up their monthly budget within two days.",
+        ("LateFastOneHour", "LateFastFiveMinutes"),
+        needs_all=True,
+    )
+    yield Combination(
+        LATE_SLOW,
+        "Page: for six hours, and still now, late runs use up their monthly budget within five days.",
+        ("LateSlowSixHours", "LateSlowHalfHour"),
+        needs_all=True,
+    )
+    yield Combination(
+        "Down",
+        "Page: Timeball is down. Nothing is sent, or nothing that was sent is called.",
+        ("TickSilent", "NoHands"),
+        needs_all=False,
+    )
+
+
+class Alarms(Construct):
+    """The topic, its subscribers, and the alarms that notify them when they begin and when they are over."""
+
+    def __init__(self, scope: Construct, construct_id: str, settings: Settings, unreadable: sqs.IQueue) -> None:
+        super().__init__(scope, construct_id)
+        self.topic = self._topic(settings)
+        action = actions.SnsAction(self.topic)
+        self.by_name: dict[str, cloudwatch.AlarmBase] = {}
+        for one in conditions(settings, unreadable):
+            alarm = _metric(one, settings).create_alarm(
+                self,
+                one.name,
+                alarm_name=f"{settings.name}-{one.name}",
+                alarm_description=_described(one.part_of or one.name, one.about),
+                comparison_operator=one.compares,
+                threshold=one.threshold,
+                datapoints_to_alarm=one.most,
+                evaluation_periods=one.of,
+                treat_missing_data=one.missing,
+            )
+            if not one.part_of:
+                alarm.add_alarm_action(action)
+                alarm.add_ok_action(action)
+            self.by_name[one.name] = alarm
+        for each in combinations():
+            self.by_name[each.name] = self._combined(each, settings, action)
+
+    def _combined(
+        self, one: Combination, settings: Settings, action: cloudwatch.IAlarmAction
+    ) -> cloudwatch.CompositeAlarm:
+        parts = [cloudwatch.AlarmRule.from_alarm(self.by_name[name], cloudwatch.AlarmState.ALARM) for name in one.parts]
+        combine = cloudwatch.AlarmRule.all_of if one.needs_all else cloudwatch.AlarmRule.any_of
+        alarm = cloudwatch.CompositeAlarm(
+            self,
+            one.name,
+            composite_alarm_name=f"{settings.name}-{one.name}",
+            alarm_description=_described(one.name, one.about),
+            alarm_rule=combine(*parts),
+        )
+        alarm.add_alarm_action(action)
+        alarm.add_ok_action(action)
+        return alarm
+
+    def _topic(self, settings: Settings) -> sns.Topic:
+        topic = sns.Topic(self, "Topic", topic_name=f"{settings.name}-alarms", enforce_ssl=True)
+        # The policy that enforces TLS replaces the topic's own, by which an alarm of the account may publish.
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                actions=["sns:Publish"],
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+            )
+        )
+        for number, subscriber in enumerate(subscribers(settings.alarming.alarm_subscribers)):
+            if subscriber.startswith(SLACK):
+                workspace, _, channel = subscriber.removeprefix(SLACK).partition("/")
+                chatbot.SlackChannelConfiguration(
+                    self,
+                    f"Slack{number}",
+                    slack_channel_configuration_name=f"{settings.name}-{channel}",
+                    slack_workspace_id=workspace,
+                    slack_channel_id=channel,
+                    notification_topics=[topic],
+                )
+            elif "://" in subscriber:
+                topic.add_subscription(subscriptions.UrlSubscription(subscriber))
+            else:
+                topic.add_subscription(subscriptions.EmailSubscription(subscriber))
+        return topic
+
+
+def _metric(one: Condition, settings: Settings) -> cloudwatch.Metric:
+    period = Duration.seconds(one.seconds)
+    if one.queue is not None:
+        return one.queue.metric(one.metric, statistic=one.statistic, period=period)
+    return cloudwatch.Metric(
+        namespace=settings.name, metric_name=one.metric, statistic=one.statistic, period=period, dimensions_map=_NONE
+    )
+
+
+_NONE: Mapping[str, str] = {}
+
+
+def _described(name: str, about: str) -> str:
+    return f"{about} Runbook: {runbook(name)}"
