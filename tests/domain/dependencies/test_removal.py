@@ -90,6 +90,7 @@ def ended(status: JobStatus, job: Job = ROOT) -> Job:
 
 
 FAILED, DONE = (Parent("a", on=end) for end in (ParentEnd.FAILED, ParentEnd.DONE))
+LATEST = (Parent("a"), Parent("b", on=ParentEnd.LATEST))
 
 # The parents, the trigger rule, the other parent as it is stored, whether the job is lost with `a`.
 LOST: dict[str, tuple[tuple[Parent, ...], TriggerRule, Job | None, bool]] = {
@@ -116,6 +117,9 @@ LOST: dict[str, tuple[tuple[Parent, ...], TriggerRule, Job | None, bool]] = {
     "any may succeed, and the other recurs": (BOTH, TriggerRule.ANY_SUCCEEDED, RECURRING, False),
     "any may succeed, and the other recurred until a user cancelled it": (
         BOTH, TriggerRule.ANY_SUCCEEDED, ended(JobStatus.CANCELLED, RECURRING), True,
+    ),
+    "any may succeed, and the latest cycle of the other has ended": (
+        LATEST, TriggerRule.ANY_SUCCEEDED, ended(JobStatus.COMPLETED, RECURRING), False,
     ),
     "any may fail": (BOTH, TriggerRule.ANY_FAILED, ROOT, False),
     "any may fail, and the other has": (BOTH, TriggerRule.ANY_FAILED, ended(JobStatus.FAILED), False),

@@ -12,6 +12,7 @@ from timeball.domain.dependencies.trigger_rule import (
     ParentStanding,
     by_its_end,
     is_awaited,
+    is_latest_cycle,
     join,
     run_in_cycle,
     standing_in_cycle,
@@ -73,6 +74,7 @@ def test_a_parent_counts_by_the_end_that_its_child_waits_for(case: str) -> None:
     state, expected = ENDS[case]
     ends = (ParentEnd.SUCCEEDED, ParentEnd.FAILED, ParentEnd.DONE)
     assert tuple(by_its_end(ParentStanding(state), end).state for end in ends) == expected
+    assert by_its_end(ParentStanding(state), ParentEnd.LATEST).state is expected[0]
 
 
 def test_only_a_parent_that_may_still_change_the_decision_is_awaited() -> None:
@@ -112,3 +114,62 @@ def test_a_parent_in_a_cycle_stands_as_its_run_there_or_as_a_gate(case: str) -> 
     ended = None if kept is None else Ended("a", kept, AT, NOW)
     assert run_in_cycle(A, job, AT) == RunId(A, fire_at, Origin.SCHEDULE)
     assert standing_in_cycle(ParentRows(A, job, run, ended), OFTEN, AT, NOW).state is state
+
+
+GONE_DEAD = Ended("a", State.DEAD, AT, NOW)
+CLOSED, CANCELLED_JOB = (replace(OFTEN, status=status) for status in (JobStatus.COMPLETED, JobStatus.CANCELLED))
+
+# A parent whose latest cycle counts: its job, that cycle, the child's record of it, and its state.
+LATEST: dict[str, tuple[Job | None, Run | None, Ended | None, State]] = {
+    "its latest cycle has succeeded": (OFTEN, OVER, None, State.SUCCEEDED),
+    "its latest cycle has failed": (OFTEN, replace(OVER, state=RunState.FAILED), None, State.DEAD),
+    "no cycle has ended yet": (OFTEN, None, None, State.GOING),
+    "it is paused before its first cycle": (replace(OFTEN, status=JobStatus.PAUSED), None, None, State.GOING),
+    "the one that had failed is being tried again": (OFTEN, None, GONE_DEAD, State.GOING),
+    "it has ended after a cycle": (CLOSED, OVER, None, State.SUCCEEDED),
+    "it was cancelled after a cycle": (CANCELLED_JOB, OVER, None, State.SUCCEEDED),
+    "it has ended without a cycle": (CLOSED, None, None, State.SKIPPED),
+    "it was cancelled without a cycle": (CANCELLED_JOB, None, None, State.CANCELLED),
+    "it was deleted": (None, None, None, State.CANCELLED),
+    "it was deleted after a cycle": (None, None, GONE_DEAD, State.DEAD),
+    "it runs once, and goes on": (ONCE, None, None, State.GOING),
+    "it runs once, and has succeeded": (replace(ONCE, status=JobStatus.COMPLETED), None, None, State.SUCCEEDED),
+}
+
+
+@pytest.mark.parametrize("case", LATEST)
+def test_a_parent_whose_latest_cycle_counts_stands_as_that_cycle(case: str) -> None:
+    job, run, kept, state = LATEST[case]
+    rows = ParentRows(A, job, run, kept, is_latest=True)
+    assert standing_in_cycle(rows, OFTEN, AT + 5 * MINUTE_MS, NOW).state is state
+
+
+def test_the_latest_cycle_that_blocks_a_child_is_named() -> None:
+    dead = replace(OVER, state=RunState.FAILED, finished_at=AT + 5)
+    standing = standing_in_cycle(ParentRows(A, OFTEN, dead, is_latest=True), OFTEN, AT + 5 * MINUTE_MS, NOW)
+    assert (standing.blocked, standing.fire_at, standing.over_at) == (Blocked(dead.id, ("a",)), AT, AT + 5)
+    assert standing.ended == Ended("a", State.DEAD, AT, NOW)
+
+
+OF_A_TRIGGER = RunId(A, AT, Origin.MANUAL, "cycle")
+OF_A_BACKFILL = RunId(A, AT, Origin.BACKFILL, "name")
+
+# A run, and whether it may be the latest cycle of its job.
+CANDIDATES: dict[str, tuple[Run, bool]] = {
+    "it has succeeded": (OVER, True),
+    "it has failed for good": (replace(OVER, state=RunState.FAILED), True),
+    "it will be tried again": (replace(OVER, state=RunState.RETRYING), False),
+    "it is under way": (replace(OVER, state=RunState.RUNNING), False),
+    "it was skipped": (replace(OVER, state=RunState.SKIPPED), False),
+    "it was cancelled": (replace(OVER, state=RunState.CANCELLED), False),
+    "a cycle that a trigger began": (replace(OVER, id=OF_A_TRIGGER, root="a"), True),
+    "a plain manual run": (replace(OVER, id=RunId(A, AT, Origin.MANUAL)), False),
+    "a cycle of a backfill": (replace(OVER, id=OF_A_BACKFILL, root="a"), False),
+    "an item": (replace(OVER, id=RunId(A, AT, Origin.DEPENDENCY, "1")), False),
+}
+
+
+@pytest.mark.parametrize("case", CANDIDATES)
+def test_a_run_with_a_result_in_a_cycle_may_be_the_latest_cycle(case: str) -> None:
+    run, is_candidate = CANDIDATES[case]
+    assert is_latest_cycle(run) is is_candidate

@@ -52,7 +52,8 @@ def planned(seed: int) -> Plan:
 
 
 def _drawn(draw: Random, name: str, parents: list[JobSpec], *, recurs: bool) -> JobSpec:
-    ends = (ParentEnd.SUCCEEDED, ParentEnd.SUCCEEDED, ParentEnd.SUCCEEDED, *ParentEnd)
+    of_one_cycle = [end for end in ParentEnd if end is not ParentEnd.LATEST]
+    ends = (ParentEnd.SUCCEEDED, ParentEnd.SUCCEEDED, ParentEnd.SUCCEEDED, *of_one_cycle)
     is_recurring = any(not one.schedule.is_one_off for one in parents) or (
         not parents and recurs and draw.random() < 0.8
     )

@@ -7,7 +7,7 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.dependency import Parent
+from timeball.domain.model.terms.dependency import Parent, ParentEnd
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.dependencies.examine import examine
@@ -48,3 +48,8 @@ def test_a_recurring_run_without_dependents_costs_no_more_write_units_beside_a_g
     assert units_of_the_second_fire(ALONE) == {"alone": 6}
     # While the child waits for its parent it is notable: an entry that appears, and goes.
     assert units_of_the_second_fire(PARENT, CHILD, ALONE) == {"alone": 6, "parent": 9, "child": 14}
+
+
+def test_a_run_that_is_judged_by_a_latest_cycle_costs_no_more_than_one_that_waits_in_its_cycle() -> None:
+    judging = evolve(CHILD, depends_on=(Parent("parent", on=ParentEnd.LATEST),), inherits=False)
+    assert units_of_the_second_fire(PARENT, judging, ALONE) == {"alone": 6, "parent": 9, "child": 14}

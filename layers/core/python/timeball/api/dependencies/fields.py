@@ -64,7 +64,10 @@ _OBJECT_SCHEMA: Final = {
         "on": {
             "enum": [end.value for end in ParentEnd],
             "default": ParentEnd.SUCCEEDED.value,
-            "description": "Which end of the job counts as success for the `triggerRule`.",
+            "description": (
+                "Which end of the job counts as success for the `triggerRule`. `latest`: the success of its latest "
+                "cycle that has ended, for a job with a schedule of its own."
+            ),
         },
     },
     "required": ["jobId"],
@@ -124,6 +127,22 @@ def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
     """Yield an error if `forEach` names a job that is not in `dependsOn`."""
     if request.for_each is not None and request.depends_on and _meant(request) is None:
         yield FieldError("forEach", "Name one of the jobs in dependsOn, by its id or its `as`.")
+
+
+def misplaced_latest(request: DependencyFields, *, has_schedule: bool) -> Iterator[FieldError]:
+    """Yield an error for each parent whose latest cycle cannot count: the job has no schedule, or needs its items."""
+    for index, parent in enumerate(request.depends_on or []):
+        if parent.on is not ParentEnd.LATEST:
+            continue
+        if not has_schedule:
+            yield FieldError(f"dependsOn.{index}.on", NEEDS_SCHEDULE)
+        if parent.job_id == _meant(request):
+            yield FieldError("forEach", "Items come from a run in the same cycle; give their job without `on: latest`.")
+
+
+NEEDS_SCHEDULE: Final = (
+    "`latest` is for a job with a schedule of its own; give cronExpression, everySeconds, scheduleAt or delaySeconds."
+)
 
 
 def _meant(request: DependencyFields) -> str | None:

@@ -199,7 +199,9 @@ def text_of_schedule(spec: JobSpec) -> str:
     text = schedule_text(spec.schedule)
     if spec.event is not None and spec.schedule.is_recurring:
         text += ", if an event came"
-    return f"{text}, after its parents" if spec.depends_on else text
+    if not spec.depends_on:
+        return text
+    return f"{text}, after its parents" if spec.cycle_keys else f"{text}, if its parents' latest cycles allow"
 
 
 ScheduleText = Annotated[

@@ -125,11 +125,11 @@ def _with_new_spec(job: Job, spec: JobSpec) -> Job:
 def _evaluated_again(job: Job, now: int) -> Job:
     """Return a job that waits for its parents, which may be new, as due now, so that they are evaluated.
 
-    A job without parents left is planned and no longer blocked; its children are then notified.
+    A job without parents to wait for is planned and no longer blocked; its children are then notified.
     """
     if not job.waits:
         return job
-    if job.spec.depends_on:
+    if job.spec.job_waits:
         return evolve(job, due_at=now)
     unblocked = _unblocked(job)
     return evolve(unblocked, waits=False, due_at=now if unblocked.must_notify_children else job.next_fire_at)

@@ -126,6 +126,11 @@ def _regardless_of_parents(run: Run, job: Job, now: int) -> Run | None:
     return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, Reason.PAUSED), waits=False)
 
 
+def is_early(run: Run, job: Job, now: int) -> bool:
+    """Say whether a waiting run cannot be evaluated yet: its parents' latest cycles are judged at its start."""
+    return job.spec.judges_latest and run.root is None and now < run.not_before
+
+
 def stopped_with_backfill(run: Run, now: int) -> Run:
     """Return a waiting run of a named cycle whose backfill was cancelled."""
     return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.BACKFILL_CANCELLED)

@@ -7,7 +7,7 @@ from timeball.domain.dependencies.trigger_rule import ParentStanding, by_its_end
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
-from timeball.domain.model.terms.dependency import State, TriggerRule
+from timeball.domain.model.terms.dependency import ParentEnd, State, TriggerRule
 
 _MAY_SUCCEED = frozenset({State.GOING, State.BLOCKED, State.SUCCEEDED, State.DEAD})
 """The states from which a parent may count as succeeded: a user may still repair a dead run."""
@@ -56,7 +56,7 @@ def is_lost(job: Job, removed: Collection[JobKey], rows: Mapping[JobKey, Job | N
     states, are_left = [], False
     for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True):
         is_left = key not in removed
-        state = _state_of(job, key, rows.get(key), now) if is_left else State.CANCELLED
+        state = _state_of(job, key, rows.get(key), now, parent.on) if is_left else State.CANCELLED
         states.append((by_its_end(ParentStanding(state), parent.on).state, is_left))
         are_left = are_left or is_left
     return not (are_left and _may_hold(job.spec.trigger_rule, states))
@@ -75,10 +75,13 @@ def _may_hold(rule: TriggerRule, states: Collection[tuple[State, bool]]) -> bool
             return any(is_left and state in _MAY_FAIL for state, is_left in states)
 
 
-def _state_of(child: Job, key: JobKey, parent: Job | None, now: int) -> State:
-    """Return the state of a remaining parent. A recurring parent that has ended skips every later cycle."""
+def _state_of(child: Job, key: JobKey, parent: Job | None, now: int, on: ParentEnd) -> State:
+    """Return the state of a remaining parent.
+
+    A recurring parent that has ended skips every later cycle, but its latest cycle still counts.
+    """
     if parent is None or parent.spec.schedule.is_one_off:
         return standing_of(key.job_id, parent, child, now, kept_of(child, key.job_id)).state
-    if parent.is_open:
+    if parent.is_open or on is ParentEnd.LATEST:
         return State.GOING
     return State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED

@@ -57,6 +57,8 @@ class ParentRows:
     """The child's record of how the parent ended; None: it has none."""
     is_outside: bool = False
     """It has no run in the named cycle of the child's run."""
+    is_latest: bool = False
+    """`run` is its latest cycle that has ended."""
 
 
 class CycleStep(StrEnum):
@@ -123,8 +125,10 @@ def standing_in_cycle(parent: ParentRows, child: Job, fire_at: int, now: int) ->
         return ParentStanding(State.OUTSIDE)
     if parent.job is not None and parent.job.spec.schedule.is_one_off:
         return standing_of(job_id, parent.job, child, now, parent.kept)
-    if parent.run is None and parent.kept is not None:
+    if parent.run is None and parent.kept is not None and not (parent.is_latest and parent.job is not None):
         return kept_standing(parent.kept, parent.key.tenant)
+    if parent.is_latest:
+        return latest_of_parent(job_id, parent.job, parent.run)
     return cycle_of_parent(job_id, parent.job, parent.run, fire_at)
 
 
@@ -173,9 +177,25 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
     return ParentStanding(State.GOING, fire_at, generation=row.id.generation)
 
 
+def is_latest_cycle(run: Run) -> bool:
+    """Say whether a run may be the latest cycle of its job that has ended: it has succeeded, or failed for good.
+
+    Skipped and cancelled runs have no result; backfills are about the past. A manual run counts in a cycle of its own.
+    """
+    is_of_a_cycle = run.id.origin is Origin.SCHEDULE or (run.id.origin is Origin.MANUAL and run.root is not None)
+    return is_of_a_cycle and run.state in (RunState.SUCCEEDED, RunState.FAILED)
+
+
+def latest_of_parent(job_id: str, parent: Job | None, row: Run | None) -> ParentStanding:
+    """Return the state of a recurring parent by its latest cycle that has ended. It goes on until it has one."""
+    if parent is not None and parent.is_open and row is None:
+        return ParentStanding(State.GOING, generation=parent.generation)
+    return cycle_of_parent(job_id, parent, row, 0 if row is None else row.id.fire_at)
+
+
 def by_its_end(standing: ParentStanding, on: ParentEnd) -> ParentStanding:
     """Return the state of a parent for a child that may wait for another end than success."""
-    if on is ParentEnd.SUCCEEDED or standing.state not in OVER:
+    if on in (ParentEnd.SUCCEEDED, ParentEnd.LATEST) or standing.state not in OVER:
         return standing
     if on is ParentEnd.DONE or standing.state is State.DEAD:
         return evolve(standing, state=State.SUCCEEDED, blocked=None)

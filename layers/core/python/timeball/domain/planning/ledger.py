@@ -32,7 +32,8 @@ def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int)
     run = evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before)
     run = evolve(run, moved_to=plan.moved_to)
     if job.spec.runs_wait:
-        return evolve(run, waits=True, due_at=plan.not_before, reason=Reason.WAITING_FOR_PARENTS)
+        ahead_ms = horizon_at - now if job.spec.judges_latest else 0  # it is evaluated at its start, not before
+        return evolve(run, waits=True, due_at=plan.not_before + ahead_ms, reason=Reason.WAITING_FOR_PARENTS)
     return evolve(run, due_at=plan.not_before if plan.not_before > horizon_at else None)
 
 
@@ -51,7 +52,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
         task_id=job.task_id,
         depth=job.depth,
         joined=is_joined,
-        let_go_at=now if is_joined and job.spec.schedule.is_one_off else None,
+        let_go_at=now if is_joined and job.spec.job_waits else None,
         collected=Collected(1, job.begun_at) if is_own and collects_submits(job.spec) else None,
     )
 

@@ -222,17 +222,21 @@ def _renew(context: Context, job: Job, spec: JobSpec, since: int, by: Actor, dep
 
 
 def _detach(context: Context, key: JobKey, parent_id: str, by: Actor) -> Changed:
-    changed = _change(
-        context, _Asked(key, None, lambda job, now: detached(job, parent_id, now), Action.DETACH, by, after_due=True)
-    )
+    before: list[Job] = []
+
+    def verb(job: Job, now: int) -> Job | None:
+        before[:] = [job] if job.spec.judges_latest else []
+        return detached(job, parent_id, now)
+
+    changed = _change(context, _Asked(key, None, verb, Action.DETACH, by, after_due=True))
     if changed.outcome is ChangeOutcome.DONE and changed.job is not None:
-        _wake_runs(context, [changed.job])
+        _wake_runs(context, [*before, changed.job])
     return changed
 
 
 def _wake_runs(context: Context, jobs: Sequence[Job]) -> None:
     """Wake the waiting runs of a job, given before and after a change of its parents."""
-    # A recurring job that has no parents left has runs that still wait.
+    # A job that has no parents left may have runs that still wait.
     waiting = [job for job in jobs if job.spec.runs_wait or not job.spec.schedule.is_one_off][-1:]
     _now_or_later(partial(wake_runs_of, context, waiting), "waiting runs are left to their own evaluation")
 

@@ -14,6 +14,7 @@ from timeball.domain.dependencies.evaluation import (
     Need,
     Waiting,
     is_as_notified,
+    is_early,
     job_evaluated,
     need_of,
     run_evaluated,
@@ -26,6 +27,7 @@ from timeball.domain.dependencies.trigger_rule import (
     ParentRows,
     ParentStanding,
     by_its_end,
+    is_latest_cycle,
     kept_of,
     run_in_cycle,
     standing_in_cycle,
@@ -39,7 +41,8 @@ from timeball.domain.model.terms.dependency import Blocked
 from timeball.domain.run_ends.notices import notice_of_block
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.examine import naming_any
+from timeball.engine.dependencies.examine import naming_any, naming_in_cycle
+from timeball.engine.dependencies.latest import read_latest_cycles
 from timeball.engine.dependencies.named_cycles import fill_cycles
 from timeball.engine.metrics import moved
 from timeball.engine.notices import notify_of_blocks, post
@@ -50,6 +53,8 @@ _CHILDREN_AT_ONCE = 1_000
 """How many children are notified together: their rows are read, and then written, side by side."""
 _PAGE = 100
 """How many rows of a ledger are read together: rows that wait, or rows that were skipped."""
+_NEWEST = 10
+"""How many of a job's newest rows show whether its runs wait for a latest cycle."""
 _ROUNDS = 2
 """A row that must first notify its children is evaluated again at once, in a second round."""
 
@@ -80,11 +85,12 @@ def evaluate_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
 
     Order of writes of evaluate (the parents of a run of a cycle that waits):
 
-    1. Read the parents' jobs, and their rows at its fire time.
+    1. Read the parents' jobs, and their rows at its fire time, or their latest cycles.
     2. Swap the run: released or skipped, and due now; or blocked, with its children to notify; or due at the next
        evaluation. Then resend.
 
-    Safe: the plan of the run's job inserts its row, waiting and due.
+    Safe: the plan of the run's job inserts its row, waiting and due. A cycle that ends after step 1 wakes the run, and
+    step 2 is refused.
     """
     return _evaluate(runs, partial(_notify_cycles, context), partial(_next_runs, context))
 
@@ -125,16 +131,21 @@ def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
 def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
     """Wake each run that waits in the cycle of one of these runs, and whose job still names that run's job.
 
-    Raises UnavailableError.
+    If one of the runs may be its job's latest cycle now, runs that wait for such a cycle wake too. Raises
+    UnavailableError.
     """
     by_cycle: dict[CycleId, list[JobKey]] = {}
     for run in runs:
         by_cycle.setdefault(run.id.cycle, []).append(run.id.job)
+    latest = {run.id.job for run in runs if is_latest_cycle(run)}
     for cycle, parents in by_cycle.items():
         for page in _pages_of_children(context, parents):
-            jobs = naming_any(context.store.jobs.read(page), parents)
+            children = context.store.jobs.read(page)
+            jobs = naming_in_cycle(children, parents)
             rows = context.store.runs.read([run_of(job, cycle) for job in jobs]) if jobs else []
             _wake(context, [run for run in rows if run is not None and _is_waiting(run)])
+            others = naming_any(children, latest.intersection(parents))
+            _wake_newest_of(context, [job for job in others if job.spec.judges_latest])
 
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
@@ -148,6 +159,23 @@ def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
         while page.next_before is not None:
             page = context.store.runs.ledger(evolve(query, before=page.next_before))
             _wake(context, page.runs)
+
+
+def _wake_newest_of(context: Context, jobs: Sequence[Job]) -> None:
+    """Wake the newest waiting runs of jobs that are judged by latest cycles: page by page, as long as runs wait.
+
+    All runs of a job wait for the same latest cycles. So if none of the newest waits, older ones hardly do.
+    """
+    queries = [LedgerQuery(job.key, _NEWEST) for job in jobs]
+    while queries:
+        pages = context.store.runs.ledgers(queries)
+        waiting = [[run for run in page.runs if _is_waiting(run)] for page in pages]
+        _wake(context, [run for runs in waiting for run in runs])
+        queries = [
+            evolve(query, before=page.next_before, limit=_PAGE)
+            for query, page, runs in zip(queries, pages, waiting, strict=True)
+            if runs and page.next_before is not None
+        ]
 
 
 def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
@@ -184,24 +212,42 @@ def standings_of_runs(
 def parents_of_runs(context: Context, runs: Sequence[tuple[Run, Job]]) -> Mapping[RunId, list[ParentRows]]:
     """Read the parents of runs, in the order of `depends_on`, with their runs in the cycles of these runs.
 
-    Raises UnavailableError.
+    A parent whose latest cycle counts has that cycle's run, and none in a named cycle. Raises UnavailableError.
     """
     keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    asked = [(run, key) for run, job in runs for key in job.spec.parent_keys]
+    edges = {run.id: _edges_of(child, jobs) for run, child in runs}
+    asked = [(run, key) for run, _ in runs for key, is_latest in edges[run.id] if not is_latest]
     names = dict.fromkeys(name for run, key in asked for name in _names_of(run, key, jobs[key]))
     rows = dict(zip(names, context.store.runs.read(list(names)), strict=True))
+    judged = [key for run, _ in runs if run.root is None for key, is_latest in edges[run.id] if is_latest]
+    latest = read_latest_cycles(context, list(dict.fromkeys(judged)))
 
-    def parent_of(run: Run, child: Job, key: JobKey) -> ParentRows:
+    def parent_of(run: Run, child: Job, key: JobKey, *, is_latest: bool) -> ParentRows:
+        kept = kept_of(run, key.job_id)
+        if is_latest:
+            is_outside = run.root is not None
+            return ParentRows(key, jobs[key], None if is_outside else latest.get(key), kept, is_outside, is_latest=True)
         row = next((row for name in _names_of(run, key, jobs[key]) if (row := rows[name]) is not None), None)
         if run.root is not None:
-            kept = kept_of(run, key.job_id)
             return ParentRows(key, jobs[key], row, kept, is_outside=row is None and kept is None)
-        kept = kept_of(run, key.job_id) or kept_of(child, key.job_id)
+        kept = kept or kept_of(child, key.job_id)
         row = row or (None if kept else range_over(context, jobs[key], run.id.fire_at))
         return ParentRows(key, jobs[key], row, kept)
 
-    return {run.id: [parent_of(run, job, key) for key in job.spec.parent_keys] for run, job in runs}
+    return {
+        run.id: [parent_of(run, child, key, is_latest=is_latest) for key, is_latest in edges[run.id]]
+        for run, child in runs
+    }
+
+
+def _edges_of(child: Job, parents: Mapping[JobKey, Job | None]) -> list[tuple[JobKey, bool]]:
+    """Return a job's parents, and whether the latest cycle of each counts. A one-off has one cycle alone."""
+    spec = child.spec
+    return [
+        (key, parent.is_latest and not ((job := parents[key]) is not None and job.spec.schedule.is_one_off))
+        for key, parent in zip(spec.parent_keys, spec.depends_on, strict=True)
+    ]
 
 
 def _names_of(run: Run, key: JobKey, job: Job | None) -> Sequence[RunId]:
@@ -272,13 +318,17 @@ def _next_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
 
 
 def _run_swaps(context: Context, runs: Sequence[Run], jobs: Mapping[RunId, Job | None], now: int) -> list[Swap[Run]]:
-    """Evaluate the parents of waiting runs; return the changes of these runs."""
-    standings = standings_of_runs(context, [(run, job) for run in runs if (job := jobs[run.id]) is not None], now)
+    """Evaluate the parents of waiting runs; return the changes of these runs. Early ones wait for their start."""
+    known = [(run, job) for run in runs if (job := jobs[run.id]) is not None]
+    early = {run.id for run, job in known if is_early(run, job, now)}
+    standings = standings_of_runs(context, [(run, job) for run, job in known if run.id not in early], now)
     stopped = _of_cancelled_backfills(context, runs)
 
     def after(run: Run) -> Run:
         if run.id in stopped:
             return stopped_with_backfill(run, now)
+        if run.id in early:
+            return evolve(run, due_at=run.not_before + context.rules.lookahead_ms)
         return run_evaluated(run, jobs[run.id], standings.get(run.id, []), now)
 
     return [Swap(run, after(run)) for run in runs]

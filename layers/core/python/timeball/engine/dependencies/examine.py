@@ -148,7 +148,7 @@ class _Examination:
     def _unshared(self, spec: JobSpec, key: JobKey) -> str | None:
         """Return why a recurring parent has other fire times than a spec: runs of a cycle share their fire time."""
         parent = self._parent(key)
-        if parent is None or parent.schedule.is_one_off:
+        if parent is None or parent.schedule.is_one_off or key not in spec.cycle_keys:
             return None
         its, own = _recurrence(parent.schedule.timing), _recurrence(spec.schedule.timing)
         if its == own:
@@ -231,6 +231,12 @@ def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[
     """Return the jobs that still name one of these parents. An edge only says that they named it once."""
     wanted = frozenset(parents)
     return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.parent_keys)]
+
+
+def naming_in_cycle(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
+    """Return the jobs that still wait for one of these parents in their cycles, and not for its latest cycle."""
+    wanted = frozenset(parents)
+    return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.cycle_keys)]
 
 
 def circle_of(

@@ -1,13 +1,15 @@
 """Graphs of jobs as people see them: the jobs around a job, and one cycle of its graph with its runs.
 
 The graph of a recurring job consists of the jobs that share its fire times. A gate is shown with them, but not the
-other jobs that depend on the gate. A graph of one-offs has one cycle, whatever the fire times of its jobs.
+other jobs that depend on the gate, nor the two sides of an edge on which the latest cycle counts. A graph of one-offs
+has one cycle, whatever the fire times of its jobs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 
 from timeball.domain.dependencies.named_cycle import layers
 from timeball.domain.dependencies.trigger_rule import (
@@ -26,8 +28,11 @@ from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import range_over, standings_of_jobs, standings_of_runs
-from timeball.engine.dependencies.examine import naming_any
+from timeball.engine.dependencies.examine import naming_any, naming_in_cycle
 from timeball.engine.dependencies.named_cycles import read_descendants, read_members
+
+NO_LATEST: Mapping[JobKey, Sequence[ParentStanding]] = MappingProxyType({})
+"""No run waits for a latest cycle."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,12 @@ def read_graph(context: Context, key: JobKey) -> Graph | None:
 
 
 def is_depended_on(context: Context, parent: JobKey) -> bool:
-    """Return whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
+    """Return whether a job that may still run shares the cycles of another, on which it depends.
+
+    An edge only names it. Raises UnavailableError.
+    """
     rows = context.store.jobs.read(context.store.edges.children([parent])[0])
-    return any(row.is_open for row in naming_any(rows, [parent]))
+    return any(row.is_open for row in naming_in_cycle(rows, [parent]))
 
 
 def read_cycle(context: Context, job: Job, cycle: CycleId) -> Cycle | None:
@@ -101,7 +109,18 @@ def read_cycle(context: Context, job: Job, cycle: CycleId) -> Cycle | None:
         return None
     now = context.clock.now()
     standings = {one.key: standing_in_cycle(ParentRows(one.key, one, runs[one.key]), one, fire_at, now) for one in jobs}
-    return Cycle(tuple(_nodes(job, jobs, runs, standings)), is_cut)
+    latest = _latest_of(context, jobs, runs, now)
+    return Cycle(tuple(_nodes(job, jobs, runs, standings, latest)), is_cut)
+
+
+def _latest_of(
+    context: Context, jobs: Sequence[Job], runs: Mapping[JobKey, Run | None], now: int
+) -> Mapping[JobKey, Sequence[ParentStanding]]:
+    """Read how the parents stand of the jobs whose runs wait for a latest cycle. Other jobs cost no read."""
+    judged = [job for job in jobs if job.spec.judges_latest]
+    waiting = [(run, job) for job in judged if (run := runs[job.key]) is not None and run.waits]
+    standings = standings_of_runs(context, waiting, now) if waiting else {}
+    return {run.id.job: standings[run.id] for run, _ in waiting}
 
 
 def _read_named(context: Context, job: Job, cycle: CycleId) -> Cycle | None:
@@ -119,14 +138,18 @@ def _read_named(context: Context, job: Job, cycle: CycleId) -> Cycle | None:
 
 
 def _nodes(
-    start: Job, jobs: Sequence[Job], runs: Mapping[JobKey, Run | None], standings: Mapping[JobKey, ParentStanding]
+    start: Job,
+    jobs: Sequence[Job],
+    runs: Mapping[JobKey, Run | None],
+    standings: Mapping[JobKey, ParentStanding],
+    latest: Mapping[JobKey, Sequence[ParentStanding]] = NO_LATEST,
 ) -> Iterator[Node]:
     for one in chain.from_iterable(layers(jobs)):
         yield Node(
             one,
             runs[one.key],
             standings[one.key],
-            _waiting_for(one, runs[one.key], standings),
+            _waiting_for(one, runs[one.key], standings, latest.get(one.key)),
             is_gate=one.spec.schedule.is_one_off is not start.spec.schedule.is_one_off,
         )
 
@@ -190,14 +213,25 @@ def _awaited(job: Job, parents: Sequence[ParentStanding]) -> list[str]:
     ]
 
 
-def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, ParentStanding]) -> tuple[str, ...]:
-    """Return the jobs that a job waits for, among those shown. A job whose turn has come waits for none."""
-    is_to_wait = job.waits if job.spec.schedule.is_one_off else run is None or run.waits
+def _waiting_for(
+    job: Job,
+    run: Run | None,
+    standings: Mapping[JobKey, ParentStanding],
+    parents: Sequence[ParentStanding] | None = None,
+) -> tuple[str, ...]:
+    """Return the jobs that a job waits for, among those shown. A job whose turn has come waits for none.
+
+    `parents` says how its parents stand if the latest cycles of some count and its run waits.
+    """
+    is_to_wait = job.waits if job.spec.job_waits else run is None or run.waits
     if not is_to_wait or standings[job.key].state not in (State.GOING, State.BLOCKED):
         return ()
+    if parents is not None:
+        return tuple(_awaited(job, parents))
     gone = ParentStanding(State.CANCELLED)
     named = zip(job.spec.parent_keys, job.spec.depends_on, strict=True)
-    return tuple(_awaited(job, [by_its_end(standings.get(key, gone), parent.on) for key, parent in named]))
+    known = [gone if one.is_latest else by_its_end(standings.get(key, gone), one.on) for key, one in named]
+    return tuple(_awaited(job, known))
 
 
 def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> dict[JobKey, Run | None]:
@@ -220,11 +254,11 @@ def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
         return row.spec.schedule.is_one_off is start.spec.schedule.is_one_off
 
     def following(level: Sequence[Job]) -> list[JobKey]:
-        return [*(key for one in level for key in one.spec.parent_keys), *_children(context, level)]
+        return [*(key for one in level for key in one.spec.cycle_keys), *_children(context, level)]
 
     def belonging(rows: Sequence[Job], level: Sequence[Job]) -> list[Job]:
-        above = {key for one in level for key in one.spec.parent_keys}
-        below = {row.key for row in _naming(rows, level) if is_alike(row)}
+        above = {key for one in level for key in one.spec.cycle_keys}
+        below = {row.key for row in naming_in_cycle(rows, [one.key for one in level]) if is_alike(row)}
         return [row for row in rows if row.key in above | below]
 
     return _walk(context, start, following, belonging, is_alike)

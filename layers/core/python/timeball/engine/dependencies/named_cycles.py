@@ -8,7 +8,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.engine.blackouts.read import within_ceilings
 from timeball.engine.context import Context
-from timeball.engine.dependencies.examine import naming_any
+from timeball.engine.dependencies.examine import naming_in_cycle
 
 _ROWS_AT_ONCE = 1_000
 """How many rows are inserted together."""
@@ -17,6 +17,8 @@ _ROWS_AT_ONCE = 1_000
 def read_descendants(context: Context, start: Job, most: int = MAX_JOBS) -> list[Job]:
     """Read the jobs that depend on a job, also indirectly, and take part in its named cycles: the nearest first.
 
+    A job for which the latest cycles of its parents count takes no part.
+
     The search ends when more than `most` are found. Raises UnavailableError.
     """
     found: dict[JobKey, Job] = {}
@@ -24,7 +26,7 @@ def read_descendants(context: Context, start: Job, most: int = MAX_JOBS) -> list
     while level and len(found) <= most:
         edges = context.store.edges.children([job.key for job in level if job.has_children])
         keys = dict.fromkeys(key for children in edges for key in children if key not in found)
-        rows = naming_any(context.store.jobs.read(list(keys)), [job.key for job in level])
+        rows = naming_in_cycle(context.store.jobs.read(list(keys)), [job.key for job in level])
         level = [row for row in rows if takes_part(row)]
         found |= {row.key: row for row in level}
     return list(found.values())

@@ -31,7 +31,7 @@ class Adoption(StrEnum):
     NONE = auto()
     """Its parents and its fire times stay."""
     EXAMINE = auto()
-    """Its fire times change, which its parents must share."""
+    """Its fire times change, which its parents must share; or a parent whose latest cycle counted must share them."""
     PROPOSE = auto()
     """It gets new parents, or other cycles with the same parents: this might close a circle."""
 
@@ -79,7 +79,8 @@ def adoption_of(before: JobSpec, after: JobSpec) -> Adoption:
         return Adoption.NONE
     if _added(before, after) or _is_renewed(before, after):
         return Adoption.PROPOSE
-    return Adoption.NONE if before.schedule == after.schedule else Adoption.EXAMINE
+    is_as_before = before.schedule == after.schedule and set(after.cycle_keys) <= set(before.cycle_keys)
+    return Adoption.NONE if is_as_before else Adoption.EXAMINE
 
 
 def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] = ANY) -> Examined:

@@ -38,7 +38,7 @@ def meant(cycle: Cycle, mode: RerunMode) -> list[Node]:
         return own
     found: dict[JobKey, Node] = {}
     for node in own:
-        is_behind = mode is RerunMode.FAILED_AND_DOWNSTREAM and any(key in found for key in node.job.spec.parent_keys)
+        is_behind = mode is RerunMode.FAILED_AND_DOWNSTREAM and any(key in found for key in node.job.spec.cycle_keys)
         if node.standing.state is State.DEAD or is_behind:
             found[node.job.key] = node
     return list(found.values())
@@ -109,7 +109,7 @@ def _keeps_its_items(operation: Operation, rerun: Rerun, job: Job, run: Run | No
     """Return whether only a run's dead items run again: it has items, and none of its parents runs again."""
     if rerun.mode is RerunMode.ALL or run is None or run.fan is None:
         return False
-    return not any(parent.job_id in operation.batch for parent in job.spec.depends_on)
+    return not any(parent.job_id in operation.batch for parent in job.spec.cycle_keys)
 
 
 def _retry(context: Context, operation: Operation, run: Run | None) -> None:

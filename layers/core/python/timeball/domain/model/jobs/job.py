@@ -176,14 +176,29 @@ class JobSpec:
         return [JobKey(self.key.tenant, parent.job_id) for parent in self.depends_on]
 
     @property
+    def cycle_keys(self) -> list[JobKey]:
+        """Those of them whose runs in its own cycles count, and not their latest cycles."""
+        return [JobKey(self.key.tenant, parent.job_id) for parent in self.depends_on if not parent.is_latest]
+
+    @property
+    def judges_latest(self) -> bool:
+        """Whether its runs are judged, at their start, by the latest cycle of a parent."""
+        return any(parent.is_latest for parent in self.depends_on)
+
+    @property
     def job_waits(self) -> bool:
         """Whether the job's own row waits: a one-off knows its fire time only when its parents let it run."""
-        return bool(self.depends_on) and self.schedule.is_one_off
+        return bool(self.depends_on) and self.schedule.is_one_off and not self.judges_latest
 
     @property
     def runs_wait(self) -> bool:
-        """Whether the rows of its runs wait: in their cycles, or, also of a one-off, for the list of their items."""
-        return bool(self.depends_on) and (not self.schedule.is_one_off or self.for_each is not None)
+        """Whether the rows of its runs wait.
+
+        They wait in their cycles; those of a one-off wait for the list of their items, or for a latest cycle.
+        """
+        if not self.depends_on:
+            return False
+        return not self.schedule.is_one_off or self.for_each is not None or self.judges_latest
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ class ParentEnd(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     DONE = "done"
+    LATEST = "latest"
+    """The success of its latest cycle that has ended: the child has fire times of its own."""
 
 
 class State(StrEnum):
@@ -64,6 +66,11 @@ class Parent:
     """The name that the child has for it; None: no name."""
     on: ParentEnd = ParentEnd.SUCCEEDED
     """The end of the parent that counts."""
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether its latest cycle counts, and not its run in the cycle of the child."""
+        return self.on is ParentEnd.LATEST
 
 
 @dataclass(frozen=True)
