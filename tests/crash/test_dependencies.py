@@ -14,7 +14,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.dependency import Parent
+from timeball.domain.model.terms.dependency import Parent, ParentEnd
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise
@@ -298,3 +298,66 @@ def test_a_cycle_stopped_anywhere_runs_each_of_its_jobs_once_in_order(stage: Sta
         for name in "abc":
             (run,) = left.runs(key(name))
             assert (run.id.fire_at, run.state, run.due_at) == (NOW + 8_000, RunState.SUCCEEDED, None)
+
+
+EARLIER = Schedule(Every(5, NOW + 6_000), end_at=NOW + 6_000)
+"""One fire, two seconds before that of the parent."""
+
+
+def _waiting_for_a_latest_cycle(play: Play) -> None:
+    latest = evolve(CHILD, depends_on=(Parent("a", on=ParentEnd.LATEST),), inherits=False, schedule=EARLIER)
+    submit_all(play, evolve(ROOT, schedule=OFTEN), latest, GRANDCHILD)
+    for _ in range(8):
+        play.scan_all()
+        play.clock.advance(SECOND_MS)
+    (waiting,) = play.runs(key("b"))
+    assert (waiting.waits, waiting.state) == (True, RunState.QUEUED)
+
+
+def _latest_cycle_ended(play: Play) -> None:
+    _waiting_for_a_latest_cycle(play)
+    play.execute_next()
+    assert play.runs(key("a"))[0].state is RunState.SUCCEEDED
+
+
+# As the cases of cycles: the parent's first cycle ends while the child waits for it.
+LATEST: dict[str, tuple[Callable[[Play], None], Callable[[Play], object], int]] = {
+    "the end of a parent": (_waiting_for_a_latest_cycle, Play.execute_next, 4),
+    "the scan that tells, and lets go": (_latest_cycle_ended, Play.scan_all, 8),
+}
+
+
+@pytest.mark.on_moto("the scan that tells, and lets go")
+@pytest.mark.parametrize("case", LATEST)
+def test_a_run_that_waits_for_a_latest_cycle_runs_once_wherever_that_end_was_stopped(stage: Stage, case: str) -> None:
+    before, verb, points = LATEST[case]
+    play = stage.play(NOW)
+    before(play)
+    for left in stage.crashes(play, verb, points):
+        left.clock.advance(stage.later_ms)
+        work_on(left, 15)
+        left.clock.advance(16 * 60 * SECOND_MS)  # the message of an executor that died comes again
+        work_on(left, 15)
+        assert called(left) == ["a", "b", "c"]
+        runs = [left.runs(key(name))[0] for name in "abc"]
+        assert {(run.state, run.due_at) for run in runs} == {(RunState.SUCCEEDED, None)}
+        assert [run.id.fire_at - NOW for run in runs] == [8_000, 6_000, 6_000]
+
+
+def test_a_first_latest_cycle_that_ends_during_an_evaluation_lets_the_run_go_within_seconds(stage: Stage) -> None:
+    for at in count(step=stage.step):
+        play = stage.play(NOW)
+        _latest_cycle_ended(play)
+        done: list[bool] = []
+
+        def meanwhile(play: Play = play, done: list[bool] = done) -> None:
+            play.scan_all()
+            done.append(True)
+
+        points = Points(at, meanwhile)
+        play.scan(points)
+        if points.reached <= at:
+            break
+        work_on(play, 8)
+        assert called(play) == ["a", "b", "c"], at
+    assert at > 6

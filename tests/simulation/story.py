@@ -54,6 +54,8 @@ _KEYS_EACH = 5
 _RERUNS_EACH = 10
 _REMOVALS_EACH = 20
 _PIPELINES_EACH = 40
+_CADENCES_EACH, _WITH_CADENCES = 40, (31, 36)
+"""The first also has operations and removals, the second reruns."""
 _GENERATIONS_EACH = 20
 _LISTINGS_EACH = 12
 _EVENTS_EACH = 10
@@ -244,6 +246,11 @@ class Story:
     def has_pipelines(self) -> bool:
         """Whether this is one of the stories in which a user runs whole graphs at once."""
         return self.has_graphs and self.seed % _PIPELINES_EACH == 26
+
+    @property
+    def has_cadences(self) -> bool:
+        """Whether this is one of the stories in which jobs are judged by the latest cycles of others."""
+        return self.seed % _CADENCES_EACH in _WITH_CADENCES
 
     @property
     def has_listings(self) -> bool:

@@ -88,11 +88,8 @@ def test_without_a_latest_cycle_the_run_waits_for_the_first_and_starts_within_se
 
 
 def test_a_run_that_waits_too_long_for_a_first_cycle_is_skipped() -> None:
-    with Graph(recurring("a", Every(3_600, BEGIN + 900_000)), judging("b", "a")) as graph:
-        for job in [graph.job("b")]:
-            graph.play.store.jobs[job.key] = evolve(  # type: ignore[attr-defined]
-                job, spec=evolve(job.spec, dependency_timeout_seconds=20)
-            )
+    late = recurring("a", Every(3_600, BEGIN + 900_000))
+    with Graph(late, judging("b", "a", dependency_timeout_seconds=20)) as graph:
         graph.until(45)
         assert ended(graph, "b")[0] == ("skipped", Reason.DEPENDENCY_TIMEOUT)
 

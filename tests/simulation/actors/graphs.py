@@ -89,7 +89,7 @@ class _Weaver(Client):
             pass_parents=bool(parents) and len(jobs) % 2 == 1,
             for_each=_whose_items(jobs_of, parents) if len(jobs) % 2 == 0 else None,
         )
-        await self.ask("weave", key, _weave, telling_of_blocks(self.story, spec), now, self.by)
+        await self.ask("weave", key, submit_examined, telling_of_blocks(self.story, spec), now, self.by)
 
     async def _change(self, job: Job) -> None:
         draw, key = self.draw, job.key
@@ -121,7 +121,8 @@ def _whose_items(jobs: Mapping[str, Job], parents: Sequence[Parent]) -> str | No
     return next((one.job_id for one in parents if jobs[one.job_id].spec.for_each is None), None)
 
 
-def _weave(context: Context, spec: JobSpec, now: int, by: Actor) -> list[Submitted | str]:
+def submit_examined(context: Context, spec: JobSpec, now: int, by: Actor) -> list[Submitted | str]:
+    """Submit a job as the API does, unless something is wrong with its parents."""
     (examined,) = examine(context, [spec])
     if examined.faults:
         return [examined.faults[0].sentence]

@@ -10,6 +10,7 @@ from tests.simulation.faults import (
     following,
     freezes,
     guarding,
+    latest,
     listing,
     naming,
     notes,
@@ -49,6 +50,7 @@ FAULTS = (
     | sharing.FAULTS
     | versions.FAULTS
     | depending.FAULTS
+    | latest.FAULTS
     | notices.FAULTS
     | naming.FAULTS
     | listing.FAULTS

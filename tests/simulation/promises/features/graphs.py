@@ -51,9 +51,9 @@ def _a_job_starts_only_if_its_rule_holds(story: Story) -> Iterator[str]:
         if after.status is not JobStatus.PENDING or after.next_fire_at is None:
             continue
         states = [{one.status for one in history.jobs_between(key, since_at, write.at)} for key in _parents(before)]
-        if after.skips is None and not _may_hold(before.spec.trigger_rule, states):
+        if after.skips is None and not may_hold(before.spec.trigger_rule, states):
             yield f"{write}, its parents: {states}"
-        if after.skips is not None and after.skips.value != "dependency_timeout" and not _may_hold(_ANY_END, states):
+        if after.skips is not None and after.skips.value != "dependency_timeout" and not may_hold(_ANY_END, states):
             yield f"{write} was skipped, its parents: {states}"
 
 
@@ -75,16 +75,22 @@ def _a_cycle_starts_only_if_its_rule_holds(story: Story) -> Iterator[str]:
 
 
 def _may_have_begun(story: Story, job: Job, run: Run, since_at: int, at: int) -> bool:
-    """Say whether a job's rule held in a cycle at some time. Parents without a row in a named cycle are outside."""
-    seen = [_seen(story, one, run.id, since_at, at) for one in _parents(job) if _is_inside(story, one, run, at)]
-    return not seen or _may_hold(job.spec.trigger_rule, seen)
+    """Say whether a job's rule held in a cycle at some time. Parents without a row in a named cycle are outside.
+
+    Another promise is about jobs that are judged by latest cycles.
+    """
+    if job.spec.judges_latest and run.root is None:
+        return True
+    inside = [one for one in job.spec.cycle_keys if _is_inside(story, one, run, at)]
+    seen = [seen_in_cycle(story, one, run.id, since_at, at) for one in inside]
+    return not seen or may_hold(job.spec.trigger_rule, seen)
 
 
 def _is_inside(story: Story, key: JobKey, run: Run, at: int) -> bool:
     return run.root is None or story.store.history.run_at(run.id.cycle.run_of(key, 1), at) is not None
 
 
-def _seen(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> set[JobStatus]:
+def seen_in_cycle(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> set[JobStatus]:
     """Return how a parent stood in a cycle between two true times. Without a row it is skipped, or to come."""
     history = story.store.history
     jobs = history.jobs_between(key, since_at, at)
@@ -96,7 +102,8 @@ def _seen(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> s
     return {JobStatus.SKIPPED if row is None else AS_JOBS.get(row.state, JobStatus.PENDING) for row in rows}
 
 
-def _may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
+def may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
+    """Say whether a rule may have held, given the states in which each parent was seen."""
     match rule:
         case TriggerRule.ALL_SUCCEEDED:
             return all(JobStatus.COMPLETED in seen for seen in states)

@@ -37,7 +37,7 @@ def _steady_descendants(story: Story, keys: Sequence[JobKey], first: JobKey, sin
         jobs = history.jobs_between(key, since_at, at)
         if history.job_at(key, since_at) is None or not all(map(_takes_part, jobs)):
             continue
-        parents[key] = set.intersection(*({one.job_id for one in job.spec.depends_on} for job in jobs))
+        parents[key] = set.intersection(*({one.job_id for one in job.spec.cycle_keys} for job in jobs))
     found, level = set[JobKey](), {first.job_id}
     while level:
         below = {key for key, named in parents.items() if named & level} - found

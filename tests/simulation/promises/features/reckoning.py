@@ -9,7 +9,7 @@ from timeball.domain.dependencies.named_cycle import names_of
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.dependency import TriggerRule
+from timeball.domain.model.terms.dependency import ParentEnd, TriggerRule
 
 GOING, BLOCKED, OVER = "going", "blocked", "over"
 
@@ -30,10 +30,15 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
     for parent in spec.depends_on:
         job = jobs[JobKey(run.id.job.tenant, parent.job_id)]
         if run.root is not None:
-            stands += _stands_in_named(jobs, runs, run, job)
+            stands += [] if parent.on is ParentEnd.LATEST else _stands_in_named(jobs, runs, run, job)
             continue
         if job.spec.schedule.is_one_off:
             stands.append(job.status if job.status in _DONE else _stands(jobs, job.key))
+            continue
+        if parent.on is ParentEnd.LATEST:
+            latest = latest_of([one for one in runs.values() if one.id.job == job.key])
+            none = GOING if job.is_open else JobStatus.SKIPPED
+            stands.append(none if latest is None else AS_JOBS[latest.state])
             continue
         row = runs.get(job.run_id(run.id.fire_at))
         if row is not None and row.is_terminal:
@@ -46,6 +51,13 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
     if run.root is not None:
         return _by_rule(spec.trigger_rule, stands) if stands else OVER
     return _with_items(spec, stands, _by_rule(spec.trigger_rule, stands))
+
+
+def latest_of(rows: Sequence[Run]) -> Run | None:
+    """Return the latest cycle of a job that has succeeded or failed, among its rows."""
+    of_cycles = [row for row in rows if row.id.origin == "schedule" or (row.id.origin == "manual" and row.root)]
+    over = [row for row in of_cycles if row.state in (RunState.SUCCEEDED, RunState.FAILED)]
+    return max(over, key=lambda row: (row.id.fire_at, row.id.origin, row.id.series, row.id.generation), default=None)
 
 
 def _stands_in_named(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run, parent: Job) -> list[str]:

@@ -145,7 +145,7 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
             rows = context.store.runs.read([run_of(job, cycle) for job in jobs]) if jobs else []
             _wake(context, [run for run in rows if run is not None and _is_waiting(run)])
             others = naming_any(children, latest.intersection(parents))
-            _wake_newest_of(context, [job for job in others if job.spec.judges_latest])
+            wake_newest_of(context, [job for job in others if job.spec.judges_latest])
 
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
@@ -161,7 +161,7 @@ def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
             _wake(context, page.runs)
 
 
-def _wake_newest_of(context: Context, jobs: Sequence[Job]) -> None:
+def wake_newest_of(context: Context, jobs: Sequence[Job]) -> None:
     """Wake the newest waiting runs of jobs that are judged by latest cycles: page by page, as long as runs wait.
 
     All runs of a job wait for the same latest cycles. So if none of the newest waits, older ones hardly do.
