@@ -108,7 +108,8 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         JOBS,
         ANY,
-        "You have no job with this id; create it first|Give each (job|name)|Name one of the jobs in dependsOn",
+        "You have no job with this id; create it first|Give each (job|name)|Name one of the jobs in dependsOn|"
+        "Items come from a run in the same cycle",
         "It depends on the existing jobs, and on the other items.",
     ),
     Refusal(SCHEDULES, "name", "You have no calendar with this name", "It depends on the existing calendars."),
@@ -128,7 +129,7 @@ REFUSALS: Sequence[Refusal] = (
         ANY,
         "This is only valid with .*(dependsOn|uniqueKey|debounceSeconds|completion callback)|"
         "This must be at most 840; up|A job either runs on events or waits|A job that runs on events alone|"
-        "With (overlapPolicy skip|the catchUp policy)|A job that depends on others needs a run",
+        "With (overlapPolicy skip|the catchUp policy)|A job that depends on others needs a run|`latest` is for a job",
         "With these rules in the document, generators would find no valid request.",
     ),
     Refusal(ANY, "debounceMaxSeconds", "This is the longest wait", "JSON Schema cannot compare two fields."),

@@ -7,7 +7,7 @@ from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_cycles import PERIOD, recurring, run_id
 from tests.engine.dependencies.test_named_cycles import begin, states
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import CycleId
+from timeball.domain.model.ids import CycleId, Origin
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
@@ -256,13 +256,38 @@ def test_the_parents_may_have_any_recurrence_unless_their_runs_of_one_cycle_coun
         assert examine(graph.play.context(), [circle])[0].faults != []
 
 
+def trigger_often(graph: Graph, job_id: str, times: int) -> None:
+    for number in range(times):
+        trigger(graph.play.context(), [Trigger(key(job_id), request=str(number), fingerprint=str(number))])
+        graph.play.clock.advance(1)
+
+
 def test_a_latest_cycle_is_found_behind_rows_that_are_none() -> None:
     with Graph(recurring("a"), judging("b", "a", evolve(SELDOM, anchor_at=BEGIN + 48 * SECOND_MS))) as graph:
         graph.until(5)
         pause(graph.play.context(), [(key("a"), None)])
-        for number in range(130):
-            trigger(graph.play.context(), [Trigger(key("a"), request=str(number), fingerprint=str(number))])
-            graph.play.clock.advance(1)
+        trigger_often(graph, "a", 90)
         graph.until(55)
-        assert len(graph.play.runs(key("a"))) > 130
+        assert ended(graph, "b") == [("succeeded", None)]
+
+
+def test_the_items_of_a_cycle_under_way_do_not_hide_the_cycle_before() -> None:
+    heads = (recurring("list"), evolve(node("a", "list"), for_each="list"))
+    with Graph(*heads, judging("b", "a", evolve(SELDOM, anchor_at=BEGIN + 30 * SECOND_MS))) as graph:
+        graph.bodies["list"] = json.dumps({"fanOut": [*range(250)]})
+        graph.until(19)
+        graph.takes_ms["a"] = 30_000
+        graph.until(35)
+        heads_of_a = [run.state.value for run in graph.play.runs(key("a")) if run.id.origin is Origin.SCHEDULE]
+        assert heads_of_a == ["succeeded", "running"]
+        assert ended(graph, "b") == [("succeeded", None)]
+
+
+def test_the_end_of_the_last_item_lets_a_waiting_run_go() -> None:
+    heads = (recurring("list", Every(3_600, BEGIN)), evolve(node("a", "list"), for_each="list"))
+    with Graph(*heads, judging("b", "a", evolve(SELDOM, anchor_at=BEGIN + 2 * SECOND_MS))) as graph:
+        graph.bodies["list"], graph.takes_ms["a"] = '{"fanOut": [1, 2, 3]}', 8_000
+        graph.until(8)
+        assert ended(graph, "b") == [("queued", Reason.WAITING_FOR_PARENTS)]
+        graph.until(18)
         assert ended(graph, "b") == [("succeeded", None)]
