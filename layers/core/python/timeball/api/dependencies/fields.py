@@ -123,18 +123,24 @@ NEEDS_PARENTS: Final = dict.fromkeys(
 )
 
 
-def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
+def bad_parents(request: DependencyFields, *, has_fires: bool) -> Iterator[FieldError]:
+    """Yield what is wrong with the parents of a job that has fire times of its own, or has not."""
+    yield from _misnamed_for_each(request)
+    yield from _misplaced_latest(request, has_fires=has_fires)
+
+
+def _misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
     """Yield an error if `forEach` names a job that is not in `dependsOn`."""
     if request.for_each is not None and request.depends_on and _meant(request) is None:
         yield FieldError("forEach", "Name one of the jobs in dependsOn, by its id or its `as`.")
 
 
-def misplaced_latest(request: DependencyFields, *, has_schedule: bool) -> Iterator[FieldError]:
+def _misplaced_latest(request: DependencyFields, *, has_fires: bool) -> Iterator[FieldError]:
     """Yield an error for each parent whose latest cycle cannot count: the job has no schedule, or needs its items."""
     for index, parent in enumerate(request.depends_on or []):
         if parent.on is not ParentEnd.LATEST:
             continue
-        if not has_schedule:
+        if not has_fires:
             yield FieldError(f"dependsOn.{index}.on", NEEDS_SCHEDULE)
         if parent.job_id == _meant(request):
             yield FieldError("forEach", "Items come from a run in the same cycle; give their job without `on: latest`.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from timeball.api.dependencies.fields import NEEDS_PARENTS, DependencyFields, misnamed_for_each, misplaced_latest
+from timeball.api.dependencies.fields import NEEDS_PARENTS, DependencyFields, bad_parents
 from timeball.api.events.fields import EventFields
 from timeball.api.http.fields import Name, Payload, Tags
 from timeball.api.http.problems import FieldError
@@ -178,8 +178,7 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     yield from bad_notify(request.notify)
     catch_up = None if request.catch_up is None else request.catch_up.policy
     yield from bad_flow(request, request.overlap_policy, catch_up, waits=bool(request.depends_on))
-    yield from misnamed_for_each(request)
-    yield from misplaced_latest(request, has_schedule=bool(forms) or "event" in given)
+    yield from bad_parents(request, has_fires=not given.isdisjoint((*SCHEDULE_FORMS, "event")))
     if request.for_each is not None and request.overlap_policy not in (None, "allow"):
         yield FieldError("overlapPolicy", "The runs of its items overlap: with forEach only allow is possible.")
     if named_task(request) is None:  # with a task the result depends on the task's policies

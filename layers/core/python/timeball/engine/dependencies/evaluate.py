@@ -6,6 +6,7 @@ jobs depends on one process: the scan finds each.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.backfill import BackfillStatus
@@ -41,7 +42,7 @@ from timeball.domain.model.terms.dependency import Blocked
 from timeball.domain.run_ends.notices import notice_of_block
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.examine import naming_any, naming_in_cycle
+from timeball.engine.dependencies.examine import judging_any, naming_any, naming_in_cycle
 from timeball.engine.dependencies.latest import read_latest_cycles
 from timeball.engine.dependencies.named_cycles import fill_cycles
 from timeball.engine.metrics import moved
@@ -141,11 +142,14 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
     for cycle, parents in by_cycle.items():
         for page in _pages_of_children(context, parents):
             children = context.store.jobs.read(page)
-            jobs = naming_in_cycle(children, parents)
-            rows = context.store.runs.read([run_of(job, cycle) for job in jobs]) if jobs else []
-            _wake(context, [run for run in rows if run is not None and _is_waiting(run)])
-            others = naming_any(children, latest.intersection(parents))
-            wake_newest_of(context, [job for job in others if job.spec.judges_latest])
+            _wake_cycle(context, naming_in_cycle(children, parents), cycle)
+            wake_newest_of(context, judging_any(children, latest.intersection(parents)))
+
+
+def _wake_cycle(context: Context, jobs: Sequence[Job], cycle: CycleId) -> None:
+    """Wake the runs that jobs have in a cycle, if they wait."""
+    rows = context.store.runs.read([run_of(job, cycle) for job in jobs]) if jobs else []
+    _wake(context, [run for run in rows if run is not None and _is_waiting(run)])
 
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
@@ -189,13 +193,17 @@ def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[
 
 def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
     """Read how the parents of one-offs stand. Raises UnavailableError."""
-    keys = list(dict.fromkeys(key for job in jobs for key in job.spec.parent_keys))
-    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+    rows = _read_parents(context, jobs)
 
     def standing(key: JobKey, job: Job) -> ParentStanding:
         return standing_of(key.job_id, rows[key], job, now, kept_of(job, key.job_id))
 
     return {job.key: _as_awaited(job, [standing(key, job) for key in job.spec.parent_keys]) for job in jobs}
+
+
+def _read_parents(context: Context, jobs: Sequence[Job]) -> Mapping[JobKey, Job | None]:
+    keys = list(dict.fromkeys(key for job in jobs for key in job.spec.parent_keys))
+    return dict(zip(keys, context.store.jobs.read(keys), strict=True))
 
 
 def standings_of_runs(
@@ -214,45 +222,65 @@ def parents_of_runs(context: Context, runs: Sequence[tuple[Run, Job]]) -> Mappin
 
     A parent whose latest cycle counts has that cycle's run, and none in a named cycle. Raises UnavailableError.
     """
-    keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
-    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    edges = {run.id: _edges_of(child, jobs) for run, child in runs}
-    asked = [(run, key) for run, _ in runs for key, is_latest in edges[run.id] if not is_latest]
-    names = dict.fromkeys(name for run, key in asked for name in _names_of(run, key, jobs[key]))
-    rows = dict(zip(names, context.store.runs.read(list(names)), strict=True))
-    judged = [key for run, _ in runs if run.root is None for key, is_latest in edges[run.id] if is_latest]
+    jobs = _read_parents(context, [job for _, job in runs])
+    edges = [edge for run, child in runs for edge in _edges_of(run, child, jobs)]
+    rows = _rows_in_cycles(context, [edge for edge in edges if not edge.is_latest])
+    judged = [edge.key for edge in edges if edge.is_latest and edge.run.root is None]
     latest = read_latest_cycles(context, list(dict.fromkeys(judged)))
-
-    def parent_of(run: Run, child: Job, key: JobKey, *, is_latest: bool) -> ParentRows:
-        kept = kept_of(run, key.job_id)
-        if is_latest:
-            is_outside = run.root is not None
-            return ParentRows(key, jobs[key], None if is_outside else latest.get(key), kept, is_outside, is_latest=True)
-        row = next((row for name in _names_of(run, key, jobs[key]) if (row := rows[name]) is not None), None)
-        if run.root is not None:
-            return ParentRows(key, jobs[key], row, kept, is_outside=row is None and kept is None)
-        kept = kept or kept_of(child, key.job_id)
-        row = row or (None if kept else range_over(context, jobs[key], run.id.fire_at))
-        return ParentRows(key, jobs[key], row, kept)
-
-    return {
-        run.id: [parent_of(run, child, key, is_latest=is_latest) for key, is_latest in edges[run.id]]
-        for run, child in runs
-    }
+    found: dict[RunId, list[ParentRows]] = {run.id: [] for run, _ in runs}
+    for edge in edges:
+        found[edge.run.id].append(_latest_parent(edge, latest) if edge.is_latest else _in_cycle(context, edge, rows))
+    return found
 
 
-def _edges_of(child: Job, parents: Mapping[JobKey, Job | None]) -> list[tuple[JobKey, bool]]:
-    """Return a job's parents, and whether the latest cycle of each counts. A one-off has one cycle alone."""
-    spec = child.spec
-    return [
-        (key, parent.is_latest and not ((job := parents[key]) is not None and job.spec.schedule.is_one_off))
-        for key, parent in zip(spec.parent_keys, spec.depends_on, strict=True)
-    ]
+@dataclass(frozen=True)
+class _EdgeOfRun:
+    """A run, its job, and a parent of that job, as they were read. `is_latest`: the parent's latest cycle counts."""
+
+    run: Run
+    child: Job
+    key: JobKey
+    parent: Job | None
+    is_latest: bool
+
+    @property
+    def names(self) -> Sequence[RunId]:
+        """The names that the run of the parent may have in the cycle of the run."""
+        if self.run.root is None:
+            return [run_in_cycle(self.key, self.parent, self.run.id.fire_at)]
+        return names_of(self.key, self.parent, self.run.id.cycle)
 
 
-def _names_of(run: Run, key: JobKey, job: Job | None) -> Sequence[RunId]:
-    """Return the names that the run of a parent may have in the cycle of a run."""
-    return [run_in_cycle(key, job, run.id.fire_at)] if run.root is None else names_of(key, job, run.id.cycle)
+def _edges_of(run: Run, child: Job, jobs: Mapping[JobKey, Job | None]) -> Iterator[_EdgeOfRun]:
+    """Yield the edges of a run in the order of `depends_on`. A one-off has one cycle alone, so no latest one."""
+    for key, named in zip(child.spec.parent_keys, child.spec.depends_on, strict=True):
+        parent = jobs[key]
+        is_one_off = parent is not None and parent.spec.schedule.is_one_off
+        yield _EdgeOfRun(run, child, key, parent, named.is_latest and not is_one_off)
+
+
+def _rows_in_cycles(context: Context, edges: Sequence[_EdgeOfRun]) -> Mapping[RunId, Run | None]:
+    names = list(dict.fromkeys(name for edge in edges for name in edge.names))
+    return dict(zip(names, context.store.runs.read(names), strict=True))
+
+
+def _latest_parent(edge: _EdgeOfRun, latest: Mapping[JobKey, Run]) -> ParentRows:
+    """Return the rows of a parent whose latest cycle counts, unless the run is in a named cycle."""
+    if edge.run.root is not None:
+        return ParentRows(edge.key, edge.parent, None, is_outside=True)
+    kept = kept_of(edge.run, edge.key.job_id)
+    return ParentRows(edge.key, edge.parent, latest.get(edge.key), kept, is_latest=True)
+
+
+def _in_cycle(context: Context, edge: _EdgeOfRun, rows: Mapping[RunId, Run | None]) -> ParentRows:
+    """Return the rows of a parent whose run in the cycle counts."""
+    row = next((row for name in edge.names if (row := rows[name]) is not None), None)
+    kept = kept_of(edge.run, edge.key.job_id)
+    if edge.run.root is not None:
+        return ParentRows(edge.key, edge.parent, row, kept, is_outside=row is None and kept is None)
+    kept = kept or kept_of(edge.child, edge.key.job_id)
+    row = row or (None if kept else range_over(context, edge.parent, edge.run.id.fire_at))
+    return ParentRows(edge.key, edge.parent, row, kept)
 
 
 def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:

@@ -239,6 +239,11 @@ def naming_in_cycle(rows: Sequence[Job | None], parents: Collection[JobKey]) -> 
     return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.cycle_keys)]
 
 
+def judging_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
+    """Return the jobs that are judged by latest cycles and still name one of these parents."""
+    return [row for row in naming_any(rows, parents) if row.spec.judges_latest]
+
+
 def circle_of(
     context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], within: Mapping[str, str], now: int
 ) -> tuple[list[str], int]:
