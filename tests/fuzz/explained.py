@@ -28,7 +28,8 @@ JOBS = r"(POST|PUT|PATCH) /v1/jobs(:batch|/\{jobId\})?"
 CALENDARS = "(POST|PUT) /v1/calendars.*"
 BACKFILLS = "POST .*/backfills"
 SCHEDULES = f"{JOBS}|POST /v1/schedules:preview"
-TARGETS = rf"{JOBS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?|POST /v1/targets:test"
+TENANTS = r"(POST|PATCH) /v1/admin/tenants(/\{tenant\})?"
+TARGETS = rf"{JOBS}|{TENANTS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?|POST /v1/targets:test"
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,13 @@ REFUSALS: Sequence[Refusal] = (
     Refusal("POST /v1/events", "data", "The event has", "No schema can bound the size of an event on the bus."),
     Refusal(ANY, "payload", ANY, "It must fit the schema of the job's task."),
     Refusal("PATCH .*", "name", "A tenant keeps its name", "The path gives the name."),
+    Refusal(
+        f"{JOBS}|{TENANTS}",
+        "follow",
+        "Leave this out: the execution of a notice",
+        "A target of a notice would need a schema of its own.",
+    ),
+    Refusal(TENANTS, "notify", "All of it may have", "JSON Schema cannot measure an object."),
     Refusal(
         "POST /v1/dead-letters:.*",
         "limit",
