@@ -9,12 +9,14 @@ import pytest
 from tests.api.client import Answer, Api, event_of
 from timeball.api.authorizer import Authorizer
 from timeball.aws.dynamodb.table.codec import from_item, to_item
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
 from timeball.domain.model.tenants.tenant import MOST_NOTIFY_BYTES, Defaults, Tenant, new_tenant
-from timeball.domain.model.terms.notify import Notify
+from timeball.domain.model.terms.notify import News, Notify, RunEnd
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget
+from timeball.domain.run_ends.notices import notice_of_end
 from timeball.engine.blackouts.read import read_defaults
 from timeball.testing.memory_store import MemoryTenants
 
@@ -71,7 +73,11 @@ def test_the_notice_of_a_failure_calls_the_tenants_default(api: Api) -> None:
     _set(api, {"onFailure": SECRET})
     made = _put(api)
     (job,) = (one for one in api.store.jobs.values() if one.key.job_id == made.body["jobId"])
-    assert job.spec.notify == Notify(on_failure=HttpTarget(ALARM, headers=HEADERS), of_tenant=True)
+    end = RunEnd(RunId(job.key, job.created_at, Origin.SCHEDULE), 1, Reason.RETRIES_EXHAUSTED, job.created_at)
+    notice = notice_of_end(job, News.FAILURE, end)
+    assert notice is not None
+    assert notice.work is not None
+    assert notice.work.target == HttpTarget(ALARM, headers=HEADERS)
     assert "abc" not in made.text
 
 
