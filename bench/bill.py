@@ -37,6 +37,10 @@ _LINE_BYTES = 200
 """A line of the log with that metric, and what CloudWatch adds to it."""
 _BYTES_OF_A_GB = 1e9
 _MILLION = 1_000_000
+_USD_OF_A_LONE_RUN = 24.16 / _MILLION
+"""What a run costs that is due alone (docs/aws.md)."""
+_IDLE_AFTER_SECONDS, _IDLE_SCANS = 65, 3
+"""A scan counts as idle a minute after it found something; then each third scan reads."""
 HOURS_A_MONTH = 730
 
 
@@ -101,6 +105,17 @@ def watched_month(alarms: int, composites: int, metrics: int, dashboards: int = 
         Item("alarms made of others", f"{composites}", composites * PRICES.composite_alarm_month),
         Item("the other metrics of `basic`, if all occur", f"{more}", more * PRICES.metric_month),
         Item("the dashboard", f"{dashboards}", dashboards * PRICES.dashboard_month),
+    )
+
+
+def canary_month(seconds: int, shards: int = 4) -> Sequence[Item]:
+    """Return what a month of a canary costs: its runs, and the scans that are not idle for a minute after each."""
+    runs = SECONDS_A_MONTH / seconds
+    busy = min(1, _IDLE_AFTER_SECONDS / seconds) * SECONDS_A_MONTH
+    reads = busy * shards * 0.5 * (1 - 1 / _IDLE_SCANS)
+    return (
+        Item("the canary's runs", f"{runs:,.0f}", runs * _USD_OF_A_LONE_RUN),
+        Item("reads of scans that are not idle", f"{reads:,.0f} units", reads * PRICES.read_unit),
     )
 
 

@@ -14,6 +14,9 @@ _CHANNEL: Final = re.compile(rf"{SLACK}[A-Z0-9]{{1,20}}/[A-Z0-9]{{1,20}}", re.AS
 
 _FORMS: Final = f"mail addresses, https:// URLs or {SLACK}<workspace>/<channel>"
 
+FASTEST_CANARY: Final = 60
+"""How often (s) a canary may run at the most."""
+
 ON, OFF = "on", "off"
 
 
@@ -44,6 +47,13 @@ class AlarmSettings:
         "Subscribers that are notified of alarms: mail addresses, `https://` URLs, and channels of Slack as "
         "`slack:<workspace>/<channel>`, separated by commas. AWS asks addresses and URLs to confirm",
         _subscribers,
+    )
+    canary_seconds: int = whole(
+        300,
+        0,
+        3600,
+        "How often, with `alarms`, the [canary](observability.md#the-canary) runs, 60 or more: a built-in job that "
+        "goes the whole way to a function of the stack. After each run the scan is not idle for a minute. 0: never",
     )
     dashboard: str = one_of(ON, (OFF, ON), "Whether `alarms` come with a dashboard, for $3 a month")
     alarm_ticks_per_minute: int = whole(

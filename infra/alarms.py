@@ -30,6 +30,7 @@ _IS_FINE: Final = cloudwatch.TreatMissingData.NOT_BREACHING
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
+CANARY_MISSED = "CanaryMissed"
 LATE_FAST, LATE_SLOW = "LateFast", "LateSlow"
 
 _FAST, _SLOW = 14.4, 6.0
@@ -68,7 +69,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Combination:
-    """An alarm made of others: all of them, or any."""
+    """An alarm made of others: all of them, or any; but not while one of some others explains it."""
 
     name: str
     """Its name."""
@@ -78,6 +79,8 @@ class Combination:
     """The alarms that it is made of."""
     needs_all: bool
     """Whether it needs all of them; False: any."""
+    unless: tuple[str, ...] = ()
+    """The alarms that explain it."""
 
 
 def runbook(name: str) -> str:
@@ -123,6 +126,21 @@ def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition
         3,
         5,
     )
+    if settings.has_canary:
+        periods = -(-2 * wanted.canary_seconds // _MINUTE)
+        yield Condition(
+            "CanarySilent",
+            f"A part of {CANARY_MISSED}: two runs of the canary in a row have not come.",
+            "CanaryDelay",
+            "SampleCount",
+            _MINUTE,
+            _LESS,
+            1,
+            periods,
+            periods,
+            _BREACHES,
+            part_of=CANARY_MISSED,
+        )
     yield from _budgets(settings)
     yield Condition(
         "DeadLetters",
@@ -191,8 +209,18 @@ def _budgets(settings: Settings) -> Iterator[Condition]:
     )
 
 
-def combinations() -> Iterator[Combination]:
+def combinations(settings: Settings) -> Iterator[Combination]:
     """Yield the alarms that are made of others."""
+    canary: tuple[str, ...] = ()
+    if settings.has_canary:
+        canary = (CANARY_MISSED,)
+        yield Combination(
+            CANARY_MISSED,
+            "Page: the canary does not arrive, although ticks go on and runs are claimed.",
+            ("CanarySilent",),
+            needs_all=True,
+            unless=("TickSilent", "NoHands"),
+        )
     yield Combination(
         LATE_FAST,
         "Page: for an hour, and still now, late runs use up their monthly budget within two days.",
@@ -208,7 +236,7 @@ def combinations() -> Iterator[Combination]:
     yield Combination(
         "Down",
         "Page: Timeball is down. Nothing is sent, or nothing that was sent is called.",
-        ("TickSilent", "NoHands"),
+        ("TickSilent", "NoHands", *canary),
         needs_all=False,
     )
 
@@ -237,14 +265,16 @@ class Alarms(Construct):
                 alarm.add_alarm_action(action)
                 alarm.add_ok_action(action)
             self.by_name[one.name] = alarm
-        for each in combinations():
+        for each in combinations(settings):
             self.by_name[each.name] = self._combined(each, settings, action)
 
     def _combined(
         self, one: Combination, settings: Settings, action: cloudwatch.IAlarmAction
     ) -> cloudwatch.CompositeAlarm:
-        parts = [cloudwatch.AlarmRule.from_alarm(self.by_name[name], cloudwatch.AlarmState.ALARM) for name in one.parts]
-        combine = cloudwatch.AlarmRule.all_of if one.needs_all else cloudwatch.AlarmRule.any_of
+        rule, is_on = cloudwatch.AlarmRule, cloudwatch.AlarmState.ALARM
+        parts = [rule.from_alarm(self.by_name[name], is_on) for name in one.parts]
+        parts += [rule.not_(rule.from_alarm(self.by_name[name], is_on)) for name in one.unless]
+        combine = rule.all_of if one.needs_all else rule.any_of
         alarm = cloudwatch.CompositeAlarm(
             self,
             one.name,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from infra.alarm_settings import OFF, AlarmSettings
+from infra.alarm_settings import FASTEST_CANARY, OFF, AlarmSettings
 from infra.concurrency import (
     BATCHES_OF_A_POLLER,
     FEWEST_AT_ONCE,
@@ -159,6 +159,11 @@ class Settings:
         return self.alarming.alarms != OFF and not self.is_local
 
     @property
+    def has_canary(self) -> bool:
+        """Return whether a canary runs."""
+        return self.alarming.alarms != OFF and self.alarming.canary_seconds > 0
+
+    @property
     def executors(self) -> dict[str, int]:
         """Return the most executors at a time of each priority; no priority can take another's share."""
         return shares(self.execute_concurrency)
@@ -240,10 +245,18 @@ class Settings:
             problems.append("raised_pollers must be 0 or at least pollers, and then pollers must not be 0")
         if self.jobs_table and self.jobs_table == self.tenants_table:
             problems.append("jobs_table and tenants_table must differ: functions that write jobs must not create keys")
-        if self.alarming.alarms != OFF and self.functions.metrics == OFF:
-            problems.append("alarms need metrics: set metrics to basic or full, or alarms to off")
+        problems += self._contradictions_of_alarms()
         if rules.lead_seconds >= rules.lookahead_seconds:
             problems.append("lead_seconds must be less than lookahead_seconds: no message arrives before it is sent")
+        return problems
+
+    def _contradictions_of_alarms(self) -> list[str]:
+        """Return which settings of alarms contradict others."""
+        problems = []
+        if self.alarming.alarms != OFF and self.functions.metrics == OFF:
+            problems.append("alarms need metrics: set metrics to basic or full, or alarms to off")
+        if 0 < self.alarming.canary_seconds < FASTEST_CANARY:
+            problems.append(f"canary_seconds must be 0 or at least {FASTEST_CANARY}")
         return problems
 
     def _overcommitments(self) -> list[str]:

@@ -9,6 +9,7 @@ from infra.alarm_settings import OFF
 from infra.alarms import Alarms
 from infra.api import Api
 from infra.bus import Bus
+from infra.canary import Canary, canary_target
 from infra.code import code
 from infra.dashboard import Dashboard
 from infra.dependencies import Dependencies
@@ -53,6 +54,8 @@ class TimeballStack(Stack):
         WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)
+        if settings.has_canary:
+            Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())
         if settings.has_alarms:
             alarms = Alarms(self, "Alarms", settings, queues.unreadable)
             if settings.alarming.dashboard != OFF:
@@ -81,10 +84,14 @@ class TimeballStack(Stack):
 
 
 def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[str, str]:
-    return Environment(
+    variables = Environment(
         jobs_table=storage.jobs.table_name,
         **{f"queue_{name}": feed.queue.queue_url for name, feed in queues.by_priority.items()},
         queue_watch=queues.watch.queue.queue_url,
         queue_unreadable=queues.unreadable.queue_url,
         settings=settings.functions,
     ).written()
+    if settings.has_canary:  # its ARN has a region and an account that are not known yet, so it is no part of a setting
+        allowed = [settings.functions.targets, canary_target(settings)]
+        variables["TIMEBALL_TARGETS"] = ",".join(filter(None, allowed))
+    return variables

@@ -6,6 +6,7 @@ Nothing about CloudWatch itself is proved by it: its delays are not known here, 
 one example.
 """
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MINUTE_MS = 60_000
+
+_DEEPEST = 2
+"""Alarms made of others may be parts of others, so deep."""
 
 _FURTHER = 2
 """How many more periods are looked at than the alarm counts."""
@@ -71,7 +75,8 @@ def judged(template: Mapping[str, Any], series: Series, from_at: int, to_at: int
     found: defaultdict[str, list[int]] = defaultdict(list)
     for at in range(from_at + MINUTE_MS, to_at + 1, MINUTE_MS):
         on = {alarm["LogicalId"] for alarm in alarms.values() if "MetricName" in alarm and _is_on(alarm, series, at)}
-        on |= {alarm["LogicalId"] for alarm in alarms.values() if "AlarmRule" in alarm and _holds(alarm, on)}
+        for _ in range(_DEEPEST):
+            on |= {alarm["LogicalId"] for alarm in alarms.values() if "AlarmRule" in alarm and _holds(alarm, on)}
         for name, alarm in alarms.items():
             if alarm["LogicalId"] in on:
                 found[name].append(at)
@@ -98,9 +103,27 @@ def _statistic(alarm: Mapping[str, Any]) -> Callable[[Sequence[float]], float]:
 
 
 def _holds(alarm: Mapping[str, Any], on: set[str]) -> bool:
-    """Return whether the rule of a composite alarm holds: its parts are joined by one word, AND or OR."""
+    """Return whether the rule of a composite alarm holds.
+
+    Alarms that are metrics' are judged first. A rule may name other composite alarms too, so the caller repeats it.
+    """
     texts = alarm["AlarmRule"]["Fn::Join"][1]
-    parts = [part["Fn::GetAtt"][0] in on for part in texts if isinstance(part, dict)]
-    words = set(re.findall(r"AND|OR|NOT", "".join(part for part in texts if isinstance(part, str))))
-    assert len(words) == 1, alarm["AlarmRule"]
-    return {"AND": all, "OR": any}[words.pop()](parts)
+    rule = "".join(part if isinstance(part, str) else part["Fn::GetAtt"][0] for part in texts)
+    named = re.sub(r'ALARM\("?(\w+)"?\)', lambda found: str(found[1] in on), rule)
+    words = {" AND ": " and ", " OR ": " or ", "NOT ": "not "}
+    for word, python in words.items():
+        named = named.replace(word, python)
+    return _value(ast.parse(named, mode="eval").body)
+
+
+def _value(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=bool(value)):
+            return value
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _value(operand)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(map(_value, values))
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(map(_value, values))
+    raise ValueError(f"{ast.dump(node)} is no part of a rule")

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from bench.bill import idle_month, watched_month
+from bench.bill import canary_month, idle_month, watched_month
 from infra.alarms import runbook
 from tests.engine.play import NOW, Play, open_days_only, spec
 from tests.stack.alarm_judge import MINUTE_MS, Series, alarms_of, judged
 from tests.stack.conftest import ROOT, Synthesized
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
+from timeball.engine.changes.canary import JOB_ID, begin_canary, canary_spec, note_canary
 from timeball.engine.metrics import MEANINGS, Metric
 from timeball.engine.scanning.pulse import Pulse
 from timeball.engine.scanning.scan import scan
@@ -21,11 +22,14 @@ from timeball.engine.tally import Tally
 from timeball.ports.clock import Clock
 from timeball.ports.due_index import Owner
 from timeball.ports.telemetry import Measurement
+from timeball.targets.aws.allowed import parse_arns
+from timeball.targets.envelope import facts_of
 
 NAMES = {
     "TickSilent",
     "Behind",
     "NoHands",
+    "CanaryMissed",
     "LateFast",
     "LateSlow",
     "LateForDays",
@@ -35,7 +39,7 @@ NAMES = {
     "AuthenticationsFailed",
     "Down",
 }
-PARTS = {"LateFastOneHour", "LateFastFiveMinutes", "LateSlowSixHours", "LateSlowHalfHour"}
+PARTS = {"CanarySilent", "LateFastOneHour", "LateFastFiveMinutes", "LateSlowSixHours", "LateSlowHalfHour"}
 
 
 def _of(stack: Synthesized, name: str) -> dict[str, Any]:
@@ -64,9 +68,9 @@ def test_there_is_no_runbook_without_an_alarm() -> None:
     }
 
 
-@pytest.mark.parametrize("name", sorted((NAMES | PARTS) - {"LateFast", "LateSlow", "Down"}))
+@pytest.mark.parametrize("name", sorted((NAMES | PARTS) - {"CanaryMissed", "LateFast", "LateSlow", "Down"}))
 def test_each_alarm_on_a_metric_says_what_missing_data_means(name: str, watched_stack: Synthesized) -> None:
-    expected = "breaching" if name == "TickSilent" else "notBreaching"
+    expected = "breaching" if name in ("TickSilent", "CanarySilent") else "notBreaching"
     assert _of(watched_stack, name)["TreatMissingData"] == expected
 
 
@@ -142,6 +146,8 @@ class Drill:
         self.play, self.series = Play(), Series()
         self.play.tally = Tally(self.play.clock, _Recorder(self.play.clock, self.series))
         self.ticker, self.executors, self.watch = True, True, True
+        begin_canary(self.play.context(), canary_spec("main", 300, "arn:aws:lambda:eu-central-1:1:function:canary"))
+        self.canary, self._arrived = True, 0
         self._pulse, self._sweeps = Pulse(), open_days_only(0)
         self.play.store_jobs([spec(f"job-{n}", Every(20, NOW + n * SECOND_MS)) for n in range(3)])
 
@@ -158,7 +164,15 @@ class Drill:
                 pass
             if self.watch:
                 self.play.watch()
+            self._let_canaries_arrive()
             self.play.clock.advance(max(0, next_at - self.play.clock.now()))
+
+    def _let_canaries_arrive(self) -> None:
+        """Do what the canary's function does, for the calls that reached it."""
+        calls = [call for _, call in self.play.caller.calls if call.run.job.job_id == JOB_ID]
+        for call in calls[self._arrived :] if self.canary else ():
+            note_canary(self.play.context(), "main", facts_of(call))
+        self._arrived = len(calls)
 
 
 def _ticker_gone(drill: Drill) -> None:
@@ -167,6 +181,10 @@ def _ticker_gone(drill: Drill) -> None:
 
 def _executors_gone(drill: Drill) -> None:
     drill.executors = False
+
+
+def _canary_gone(drill: Drill) -> None:
+    drill.canary = False
 
 
 def _targets_fail(drill: Drill) -> None:
@@ -180,8 +198,9 @@ def _nothing(drill: Drill) -> None:
 # Columns: what happens, the alarms that go off within a quarter of an hour, and within how many minutes each.
 DRILLS: list[tuple[Callable[[Drill], None], dict[str, int]]] = [
     (_nothing, {}),
-    (_ticker_gone, {"TickSilent": 4, "Down": 4}),
-    (_executors_gone, {"NoHands": 4, "Down": 4}),
+    (_ticker_gone, {"TickSilent": 4, "Down": 4, "CanarySilent": 13}),
+    (_executors_gone, {"NoHands": 4, "Down": 4, "CanarySilent": 13}),
+    (_canary_gone, {"CanarySilent": 13, "CanaryMissed": 13, "Down": 13}),
     (_targets_fail, {"DeadLetters": 3}),
 ]
 
@@ -216,5 +235,45 @@ def test_an_alarm_is_over_soon_after_its_trouble(watched_stack: Synthesized) -> 
 def test_all_of_it_costs_less_than_sixteen_dollars_a_month(watched_stack: Synthesized) -> None:
     kinds = {name: len(watched_stack.resources(f"AWS::CloudWatch::{name}")) for name in ("Alarm", "CompositeAlarm")}
     metrics = sum(meaning.is_basic for meaning in MEANINGS.values())
-    items = [*idle_month(0.9, 0.6), *watched_month(kinds["Alarm"], kinds["CompositeAlarm"], metrics)]
+    items = [
+        *idle_month(0.9, 0.6),
+        *canary_month(300),
+        *watched_month(kinds["Alarm"], kinds["CompositeAlarm"], metrics),
+    ]
     assert sum(item.dollars for item in items) < 16, items
+
+
+def _policies(stack: Synthesized, function: str) -> list[dict[str, Any]]:
+    role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
+    return [
+        statement
+        for policy in stack.resources("AWS::IAM::Policy").values()
+        if {"Ref": role} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+    ]
+
+
+def test_the_canarys_function_may_write_its_log_only_and_executors_may_call_it(watched_stack: Synthesized) -> None:
+    actions = [statement["Action"] for statement in _policies(watched_stack, "canary")]
+    assert actions == [["logs:CreateLogStream", "logs:PutLogEvents"]]
+    (canary,) = (
+        name
+        for name, body in watched_stack.resources("AWS::Lambda::Function").items()
+        if body["Properties"]["FunctionName"] == "Timeball-canary"
+    )
+    for priority in ("high", "normal", "low"):
+        statements = _policies(watched_stack, f"execute-{priority}")
+        (called,) = (one["Resource"] for one in statements if one["Action"] == "lambda:InvokeFunction")
+        assert {"Fn::GetAtt": [canary, "Arn"]} in called
+
+
+def test_the_canary_is_a_target_for_the_operating_tenant_only(watched_stack: Synthesized) -> None:
+    targets = watched_stack.functions()["execute-normal"]["Environment"]["Variables"]["TIMEBALL_TARGETS"]
+    facts = {"AWS::Partition": "aws", "AWS::Region": "eu-central-1", "AWS::AccountId": "111122223333"}
+    text = "".join(part if isinstance(part, str) else facts[part["Ref"]] for part in targets["Fn::Join"][1])
+    allowed = parse_arns(text, "Timeball")
+    arn = "arn:aws:lambda:eu-central-1:111122223333:function:Timeball-{}"
+    assert allowed.covers(arn.format("canary"), "main")
+    assert not allowed.covers(arn.format("canary"), "acme")
+    every = parse_arns("arn:aws:lambda:*:*:function:*", "Timeball")
+    assert [name for name in watched_stack.functions() if every.covers(arn.format(name), "main")] == ["canary"]

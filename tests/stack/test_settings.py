@@ -192,6 +192,14 @@ def test_a_function_refuses_what_the_stack_would_refuse() -> None:
         Environment.read(written | {"TIMEBALL_SHARDS": "0"})
 
 
+def test_a_canary_runs_only_with_alarms_and_not_more_often_than_each_minute() -> None:
+    assert _read(alarms="on").has_canary
+    assert not _read(alarms="on", canary_seconds="0").has_canary
+    assert not _read().has_canary
+    with pytest.raises(SettingsError, match="canary_seconds must be 0 or at least 60"):
+        _read(alarms="on", canary_seconds="30")
+
+
 def test_alarms_need_metrics() -> None:
     assert _read(alarms="on").has_alarms
     assert not _read(stage="local", alarms="on").has_alarms

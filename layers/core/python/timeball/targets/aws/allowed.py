@@ -4,7 +4,8 @@ The resources are those of a list of ARNs, where `*` and `?` mean what IAM says.
 is for (`…:jobs=acme+globex`); without tenants it is for all. The stack grants the executors their rights by the same
 list, but IAM knows executors and no tenants. Invariants: the API, and the executor at each call, refuse an ARN that is
 not on the list for a tenant; they also refuse Timeball's own resources, whatever is listed, because a caller that may
-send anything to Timeball's functions and queues has the rights of every tenant and admin.
+send anything to Timeball's functions and queues has the rights of every tenant and admin. One function is no exception
+in that sense: the canary's has no rights, and ignores calls that are not of its own job.
 
 A payload may be as large as AWS allows, minus the facts of the run. There is no bound here where AWS's is above the
 bound of all payloads.
@@ -66,7 +67,7 @@ class AllowedArns:
 
     def _is_own(self, arn: str) -> bool:
         name = re.sub("^(function:|stateMachine:|event-bus/)", "", arn.split(":", 5)[5]).partition(":")[0]
-        return bool(self.stack) and f"{name}-".startswith(f"{self.stack}-")
+        return bool(self.stack) and f"{name}-".startswith(f"{self.stack}-") and name != f"{self.stack}-canary"
 
 
 NONE_ALLOWED: Final = AllowedArns()
