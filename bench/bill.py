@@ -31,6 +31,8 @@ _AHEAD_MS = 3_500
 """Messages of many runs reach executors 3 to 4 s before their instant, and executors wait with them."""
 _REQUESTS_OF_AN_EXECUTOR = 7
 """Sequential requests for each batch."""
+ALARMS, COMPOSITES, BASIC_METRICS = 13, 4, 8
+"""The alarms on one metric, those made of others, and the metrics that `basic` writes."""
 METRICS_OF_TICKS = 1
 """With `metrics` of `basic`, scans write one series while nothing is due."""
 _LINE_BYTES = 200
@@ -97,7 +99,9 @@ def idle_month(
     )
 
 
-def watched_month(alarms: int, composites: int, metrics: int, dashboards: int = 1) -> Sequence[Item]:
+def watched_month(
+    alarms: int = ALARMS, composites: int = COMPOSITES, metrics: int = BASIC_METRICS, dashboards: int = 1
+) -> Sequence[Item]:
     """Return what a month of alarms costs on top of an idle month, all their metrics being written all the time."""
     more = metrics - METRICS_OF_TICKS
     return (
