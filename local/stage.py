@@ -20,7 +20,7 @@ from typing import Any
 from local.child import ChildFailedError
 from local.deploy import DeployedStack, Deployer
 from local.emulator import Emulator
-from local.warm import FunctionFailedError, warm
+from local.warm import FunctionFailedError, await_health, warm
 
 _SECONDS = 60
 """A function's first call may take long on a busy machine."""
@@ -105,4 +105,6 @@ def run_stage(
         with step("Creating a tenant and a key"):
             admin_key = first_key(emulator, deployment)
             key = create_key(deployment.api_url, admin_key, TENANT)
+        with step("Waiting for the first tick"):
+            await_health(deployment.api_url)
         yield Stage(emulator, deployment, TENANT, key, admin_key, folder)

@@ -6,6 +6,7 @@ This is also a check: a function that cannot be imported, or lacks a permission 
 import base64
 import http.client
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -22,6 +23,9 @@ _NOTHING_TO_DO = {
 _AT_ONCE = {"execute-normal": 5}
 """The number of batches that the emulator hands out at a time: a process takes seconds to start, too long for a burst.
 """
+
+_PATIENCE_SECONDS = 60
+_PAUSE_SECONDS = 0.3
 
 
 class FunctionFailedError(RuntimeError):
@@ -48,14 +52,28 @@ def warm(emulator: Emulator, deployment: DeployedStack) -> None:
         api.result()
 
 
+def await_health(api_url: str) -> None:
+    """Return when the health page says that the ticker ticks; raise `FunctionFailedError` if it does not come to it."""
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while (answer := _get(api_url, "/healthz"))[0] != http.HTTPStatus.OK:
+        if time.monotonic() > until:
+            raise FunctionFailedError(f"the health page answers {answer[0]}: {answer[1]}")
+        time.sleep(_PAUSE_SECONDS)
+
+
 def _ask_root(api_url: str) -> None:
     """Ask for the page that needs nothing else: the ticker begins later."""
+    status, text = _get(api_url, "/")
+    if status != http.HTTPStatus.OK:
+        raise FunctionFailedError(f"the API answers {status}: {text}")
+
+
+def _get(api_url: str, path: str) -> tuple[int, str]:
     url = urlsplit(api_url)
     connection = http.client.HTTPConnection(url.netloc)
     try:
-        connection.request("GET", f"{url.path}/")
+        connection.request("GET", f"{url.path}{path}")
         answer = connection.getresponse()
-        if answer.status != http.HTTPStatus.OK:
-            raise FunctionFailedError(f"the API answers {answer.status}: {answer.read().decode()}")
+        return answer.status, answer.read().decode()
     finally:
         connection.close()

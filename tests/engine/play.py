@@ -34,7 +34,7 @@ from timeball.testing.faults import Points, with_faults
 from timeball.testing.memory_queue import MemoryQueue, handed_out
 from timeball.testing.memory_services import MemoryExecutions
 from timeball.testing.memory_store import MemoryStore
-from timeball.testing.recorders import KeptTelemetry
+from timeball.testing.recorders import KeptAttempts, KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
@@ -151,6 +151,7 @@ class Play:
         self.queue = MemoryQueue(self.clock.now, self.rules.lead, self.rules.runs_per_message)
         self.telemetry = KeptTelemetry()
         self.tally = Tally(self.clock, self.telemetry)
+        self.attempts = KeptAttempts()
         self.executions = MemoryExecutions(self.clock.now)
         self.caller = NotingCaller(self.clock, executions=self.executions)
         self.points: Points | None = None
@@ -162,11 +163,12 @@ class Play:
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
-            return Context(self.store, queue, self.clock, self.rules, self.tally, executions=self.executions)
+            context = Context(self.store, queue, self.clock, self.rules, self.tally, executions=self.executions)
+            return replace(context, attempt_log=self.attempts)
         store, queue = with_faults(self.store, points), with_faults(queue, points)
         executions: Executions = with_faults(self.executions, points)
         context = Context(store, queue, self.clock, self.rules, self.tally, executions=executions)
-        return replace(context, side_by_side=self.side_by_side)
+        return replace(context, side_by_side=self.side_by_side, attempt_log=self.attempts)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant; the scan does the rest."""

@@ -9,6 +9,7 @@ import pytest
 from botocore.validate import ParamValidator
 
 from tests.targets.calls import NOW, OF, RUN, TARGETS, a_call, client
+from timeball.domain.attempts.trace_context import as_xray
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.terms.target import (
     AwsTarget,
@@ -36,6 +37,7 @@ FACTS: Facts = {
     "scheduledBy": "schedule",
     "callbackToken": "tba_x",
 }
+CONTEXT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 LONGEST = RunId(JobKey("acme", "j" * 64), 13_000_000_000_000, Origin.EVENT, "e" * 26)
 
 
@@ -71,6 +73,26 @@ def test_every_target_gets_the_same_facts_about_its_run_beside_the_payload(name:
     assert told(target, asked(target)) == ({"n": 1}, as_headers(FACTS))
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_gets_the_trace_context_of_its_attempt_if_there_is_one(name: str) -> None:
+    target = TARGETS[name]
+    assert not isinstance(target, HttpTarget)
+    arguments = asked(target, traceparent=CONTEXT)
+    (header,) = as_headers({"traceparent": CONTEXT})
+    _, facts = told(target, arguments)
+    assert {value for name, value in facts.items() if name.lower().endswith(header)} == {CONTEXT}
+    assert "trace" not in str(asked(target)).lower()
+    own = arguments["Entries"][0] if "Entries" in arguments else arguments
+    xray = {value for name, value in own.items() if name.lower() == "traceheader"}
+    takes_it = target.type in (TargetType.STEP_FUNCTIONS, TargetType.EVENT_BRIDGE)
+    assert xray == ({as_xray(CONTEXT)} if takes_it else set())
+
+
+def test_a_message_has_no_more_attributes_than_sqs_takes() -> None:
+    call = a_call(TARGETS["sqs"], task_id="a-task", traceparent=CONTEXT)
+    assert len(as_headers(facts_of(call, "tba_x"))) <= 10
+
+
 @cache
 def _meta(service: str, region: str) -> Any:
     return client(service, region).meta
@@ -82,7 +104,7 @@ def _meta(service: str, region: str) -> Any:
 def test_every_request_is_valid_by_botocores_models(name: str, run: RunId, payload: str | None) -> None:
     target = TARGETS[name]
     assert not isinstance(target, HttpTarget)
-    call = a_call(target, payload, run=run)
+    call = a_call(target, payload, run=run, traceparent=CONTEXT)
     request = request_of(target, call, facts_of(call, "tba_x"))
     meta = _meta(request.service, request.region)
     operation = meta.service_model.operation_model(meta.method_to_api_mapping[request.operation])

@@ -50,6 +50,20 @@ def test_a_target_receives_the_payload_and_the_ids_of_its_run_and_attempt() -> N
     assert not {"cookie", "webhook-signature", "transfer-encoding"} & request.headers.keys()
 
 
+def test_a_call_that_continues_a_trace_has_its_header_and_any_other_call_has_none() -> None:
+    context = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+    async def main() -> list[str | None]:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
+            own = Work(HttpTarget(target.url, headers={"Traceparent": "the user's"}), None)
+            for call in (a_call(target.url), a_call(target.url, work=own)):
+                await caller.call(call)
+                await caller.call(replace(call, traceparent=context))
+        return [request.headers.get("traceparent") for request in target.requests]
+
+    assert asyncio.run(main()) == [None, context, "the user's", context]
+
+
 def test_the_ids_of_a_run_stay_the_same_over_its_attempts() -> None:
     async def main() -> list[tuple[str, ...]]:
         async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:

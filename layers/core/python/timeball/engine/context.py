@@ -22,7 +22,7 @@ from timeball.ports.queue import Lead, Queue
 from timeball.ports.rows import Row, Rows
 from timeball.ports.store import Store
 from timeball.ports.target import Executions, Unknown
-from timeball.ports.telemetry import Telemetry
+from timeball.ports.telemetry import AttemptLog, NoAttemptLog, Telemetry
 from timeball.setting import whole
 
 MARGIN_SECONDS = 5
@@ -232,7 +232,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Context:
-    """The store, the queue, the clock, the rules, and where counts and timings go.
+    """The store, the queue, the clock, the rules, and where counts, timings and lines about attempts go.
 
     `known` holds rows that this process has read lately. `executions` reads and stops the executions that runs have
     started and follow. `weights_of` returns the weights of tenants that compete; a tenant without an entry has weight
@@ -250,6 +250,7 @@ class Context:
     weights_of: Callable[[Sequence[str]], Mapping[str, int]] = lambda _: {}
     shard_secret: bytes = b""
     side_by_side: SideBySide = one_after_the_other
+    attempt_log: AttemptLog = field(default_factory=NoAttemptLog)
 
     @property
     def shards(self) -> Shards:

@@ -39,6 +39,8 @@ class Call:
     """The attempt under whose name it starts an execution; None: the call's own."""
     origin: Origin | None = None
     """Why the run exists, if its identity does not say so; None: its identity does."""
+    traceparent: str | None = None
+    """The trace context that it hands on, with the attempt as its span; None: none."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from timeball.domain.attempts.attempt_line import Line
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -34,3 +36,24 @@ class Telemetry(Protocol):
 
     def note(self, events: Sequence[Measurement]) -> None:
         """Record events. An empty list records nothing."""
+
+
+class AttemptLog(Protocol):
+    """The log of attempts that have ended. Never raises."""
+
+    def wants(self, *, has_succeeded: bool) -> bool:
+        """Return whether an attempt has a line: one that succeeded may have none."""
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Write lines."""
+
+
+class NoAttemptLog:
+    """The log of a process that has none."""
+
+    def wants(self, *, has_succeeded: bool) -> bool:  # noqa: ARG002 - none is wanted
+        """Return that no attempt has a line."""
+        return False
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Write nothing."""

@@ -105,6 +105,12 @@ class FunctionSettings:
         "The client of DynamoDB, SQS and Secrets Manager: our own (`thin`), which takes a tenth of the processor time, "
         "or boto3",
     )
+    attempt_log: str = one_of(
+        "all",
+        ("all", "failed", "off"),
+        "Which attempts have [a line in the log](observability.md#a-line-for-each-attempt): `all`; `failed`, those "
+        "that did not succeed; or `off`, none. A million lines cost some $0.20",
+    )
     metrics: str = one_of(
         "basic",
         ("off", "basic", "full"),

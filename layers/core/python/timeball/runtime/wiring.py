@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final, Literal
 
+from timeball.aws.attempt_lines import AttemptDetail, PrintedAttempts
 from timeball.aws.clients import OPERATIONS, wire_client
 from timeball.aws.dynamodb.store import DynamoWeights, dynamo_store
 from timeball.aws.dynamodb.table.queries import TableReader
@@ -242,7 +243,9 @@ def _context(asker: Asker, threads: int = _THREADS) -> Context:
     )
     sqs, form = _client("sqs", asker.patience), Form(rules.lead, rules.runs_per_message)
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, form)
-    return Context(store, queue, clock, rules, _tally(), shard_secret=secrets.token_bytes(_SECRET_BYTES))
+    lines = PrintedAttempts(AttemptDetail(found.settings.attempt_log))
+    secret = secrets.token_bytes(_SECRET_BYTES)
+    return Context(store, queue, clock, rules, _tally(), shard_secret=secret, attempt_log=lines)
 
 
 def _weights(clock: Clock, asker: Asker) -> DynamoWeights:

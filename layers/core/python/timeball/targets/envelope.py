@@ -18,6 +18,9 @@ Sign = Callable[[RunId, int], str]
 Facts = Mapping[str, str | int]
 """Facts by their names in camelCase."""
 
+TRACEPARENT = "traceparent"
+"""The name of the fact that is a trace context."""
+
 MEMBER = "timeball"
 """The name of the facts within JSON."""
 
@@ -34,12 +37,13 @@ def facts_of(call: Call, token: str | None = None) -> Facts:
         "scheduledBy": (call.origin or call.run.origin).value,
         **({} if call.task_id is None else {"taskId": call.task_id}),
         **({} if token is None else {"callbackToken": token}),
+        **({} if call.traceparent is None else {TRACEPARENT: call.traceparent}),
     }
 
 
 def as_headers(facts: Facts) -> dict[str, str]:
-    """Return facts by the names of headers and message attributes."""
-    return {"Timeball-" + "-".join(word.title() for word in _words(name)): str(fact) for name, fact in facts.items()}
+    """Return facts by the names of headers and message attributes. A trace context has the name that W3C gives it."""
+    return {_header_of(name): str(fact) for name, fact in facts.items()}
 
 
 def as_variables(facts: Facts, payload: str | None) -> dict[str, str]:
@@ -56,6 +60,10 @@ def as_json(facts: Facts, payload: str | None) -> str:
     given = {} if payload is None else json.loads(payload)
     members = given if isinstance(given, dict) else {"payload": given}
     return json_of({**members, MEMBER: facts})
+
+
+def _header_of(name: str) -> str:
+    return name if name == TRACEPARENT else "Timeball-" + "-".join(word.title() for word in _words(name))
 
 
 def _words(name: str) -> list[str]:

@@ -1,9 +1,10 @@
-"""Ports that record what they are asked for: pollers, telemetry, and trials that call no target."""
+"""Ports that record what they are asked for: pollers, telemetry, lines of logs, and trials that call no target."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from timeball.domain.attempts.attempt_line import Line
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Trial, Tried
 from timeball.ports.telemetry import Measurement
@@ -43,6 +44,21 @@ class KeptTelemetry:
                 self.counts[event.name, event.reason] += event.value
             else:
                 self.totals[event.name] += event.value
+
+
+class KeptAttempts:
+    """Keeps the lines about attempts, in order."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+
+    def wants(self, *, has_succeeded: bool) -> bool:  # noqa: ARG002 - all are wanted
+        """Return that each attempt has a line."""
+        return True
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Keep lines."""
+        self.lines += lines
 
 
 class MemoryTrials:

@@ -13,7 +13,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from timeball.api.dependencies.examining import next_round, refs_of, refused_parents, waiting_for, with_ids
-from timeball.api.http import depths
+from timeball.api.http import depths, traces
 from timeball.api.http.access import Access, is_seen
 from timeball.api.http.body import kind_of
 from timeball.api.http.cursor import fitting
@@ -113,7 +113,7 @@ class BatchAnswer(AnswerModel):
     "Create or put up to a hundred jobs; each item has a result of its own",
     BatchAnswer,
     body=BatchRequest,
-    headers=("Idempotency-Key", *depths.HEADERS),
+    headers=("Idempotency-Key", *depths.HEADERS, *traces.HEADERS),
     problems=depths.PROBLEMS,
     keeps_bounds=True,
     access=Access.SUBMIT,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from timeball.api.dependencies.examining import field_errors, misnamed
 from timeball.api.events.subscribing import give_rules_back, let_go, unheard
-from timeball.api.http import depths
+from timeball.api.http import depths, traces
 from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.body import canonical
 from timeball.api.http.depths import call_depth, given_depth
@@ -32,6 +32,7 @@ from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, refuse
 from timeball.api.http.quotas import count_submits, defaults_of, uncount_submits
 from timeball.api.http.route import Router
+from timeball.api.http.traces import traced
 from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.candidates import Candidate, NewJob, settle
 from timeball.api.jobs.creating import created_reply
@@ -88,7 +89,7 @@ class Replaced:
     JobAnswer,
     body=JobRequest,
     also={201: JobAnswer},
-    headers=("If-Match", "If-None-Match", *depths.HEADERS),
+    headers=("If-Match", "If-None-Match", *depths.HEADERS, *traces.HEADERS),
     problems=(Problem.JOB_ENDED, *depths.PROBLEMS),
     access=Access.SUBMIT,
 )
@@ -157,7 +158,7 @@ def named_candidate(
     edge: ApiContext, request: Request, key: JobKey, body: Mapping[str, Any], wanted: JobRequest, now: int
 ) -> Candidate:
     """Return a new job under an id of the client's. Raises ProblemError for a limit that its key may not name."""
-    spec = spec_of(wanted, key, fingerprint(canonical(body)), now, defaults_of(edge, request).notify)
+    spec = traced(request, spec_of(wanted, key, fingerprint(canonical(body)), now, defaults_of(edge, request).notify))
     check_flow(edge, request, spec.flow)
     errors = [*unfit(edge, wanted, spec, None, now), *beyond_the_tenant(edge, request, wanted, spec, None)]
     return Candidate(wanted, spec, errors, is_own_id=True)
@@ -175,7 +176,7 @@ def is_as_asked(standing: Job, wanted: JobRequest) -> bool:
 def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Request) -> NewJob:
     """Begin the next generation of a job that has ended. It counts as a new job: against quotas, and by its depth."""
     context, now = edge.context, edge.context.clock.now()
-    spec = replacing(standing, wanted, now, defaults_of(edge, request).notify)
+    spec = traced(request, replacing(standing, wanted, now, defaults_of(edge, request).notify))
     check_flow(edge, request, spec.flow, standing.spec.flow)
     refuse(misfits_of(edge, request, wanted, spec, evolve(standing.spec, task=None)))
     spec = with_parents(edge, request, standing, spec)
@@ -219,7 +220,7 @@ def replace_job(
     `default` has its notices if the request states none.
     """
     verb = "restore" if action is Action.RESTORE else "replace"
-    spec = replacing(standing, wanted, standing.begun_at, default)
+    spec = traced(request, replacing(standing, wanted, standing.begun_at, default))
     check_flow(edge, request, spec.flow, standing.spec.flow)
     if spec == standing.spec and standing.intent is None:
         return Replaced(standing, shown_job(edge, request, standing, claimed_runs=[]))
@@ -303,6 +304,7 @@ def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]
     wanted = in_zone(wanted, defaults.timezone)
     default = defaults.notify if "notify" in patch else kept_default(job.spec.notify)
     spec = spec_of(wanted, job.key, job.spec.fingerprint, now, default)
+    spec = evolve(spec, traceparent=job.spec.traceparent)
     refuse(misfits_of(edge, request, wanted, spec, job.spec))
     return spec
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timeball.api.http import depths
+from timeball.api.http import depths, traces
 from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.body import canonical
 from timeball.api.http.edge import ApiContext
@@ -13,6 +13,7 @@ from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.quotas import defaults_of
 from timeball.api.http.route import Router
+from timeball.api.http.traces import traced
 from timeball.api.jobs.answers import JobAnswer, job_answer
 from timeball.api.jobs.candidates import Candidate, NewJob, settle
 from timeball.api.jobs.reading import standing_answer
@@ -52,7 +53,7 @@ class Asked:
     status=201,
     also={200: JobAnswer},
     body=JobRequest,
-    headers=("Idempotency-Key", *depths.HEADERS),
+    headers=("Idempotency-Key", *depths.HEADERS, *traces.HEADERS),
     problems=(Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
     keeps_bounds=True,
     access=Access.SUBMIT,
@@ -98,7 +99,8 @@ def read_candidate(edge: ApiContext, request: Request, asked: Asked, now: int) -
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
     named = NewId.JOB.of(request.tenant, asked.key, edge.random_bytes)
-    spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now, defaults.notify)
+    key = JobKey(request.tenant, named)
+    spec = traced(request, spec_of(wanted, key, fingerprint(canonical(asked.body)), now, defaults.notify))
     try:
         check_job(request, wanted.tags)
         check_flow(edge, request, spec.flow)

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from timeball.api.dependencies.named_cycles import check_graph, no_cycles
-from timeball.api.http import depths
+from timeball.api.http import depths, traces
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
 from timeball.api.http.depths import call_depth
@@ -60,7 +60,7 @@ class TriggerRequest(Strict):
     also={200: RunAnswer},
     body=TriggerRequest,
     is_body_optional=True,
-    headers=("Idempotency-Key", *depths.HEADERS),
+    headers=("Idempotency-Key", *depths.HEADERS, *traces.HEADERS),
     problems=(
         Problem.JOB_ENDED,
         Problem.NO_CYCLES,
@@ -90,6 +90,7 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
         request=None if idempotent is None else fingerprint(idempotent.encode()),
         fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
         depth=call_depth(edge, request),
+        traceparent=traces.trace_of(request),
         downstream=bool(wanted.downstream),
     )
     return _triggered(trigger(edge.context, [asked], request.by)[0])

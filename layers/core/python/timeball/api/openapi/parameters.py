@@ -7,6 +7,7 @@ from timeball.api.dead_letters.request import ERROR_CHARACTERS, DeadLetterFilter
 from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT
 from timeball.api.http.depths import DEPTH, RUN_ID
 from timeball.api.http.fields import INSTANT_SCHEMA
+from timeball.api.http.traces import TRACEPARENT
 from timeball.api.jobs.listing import ANY_TEXT, ORDERS, STATUSES, SUMMARY
 from timeball.api.limits import LIMIT_NAME
 from timeball.api.runs.listing import SORTS
@@ -117,6 +118,11 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "The depth of the call during which the request is sent; what it creates has the next one.",
         {"type": "integer", "minimum": 0, "maximum": 9999},
         1,
+    ),
+    TRACEPARENT: _header(
+        "The trace context (W3C) that the run continues; a malformed one is ignored, and a recurring job keeps none.",
+        _TEXT,
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     ),
     RUN_ID: _header("The run of the call during which the request is sent.", _TEXT, "import.1795253400250.s"),
     "If-None-Match": _header(

@@ -54,6 +54,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
         joined=is_joined,
         let_go_at=now if is_joined and job.spec.job_waits else None,
         collected=Collected(1, job.begun_at) if is_own and collects_submits(job.spec) else None,
+        traceparent=job.spec.traceparent if is_own and job.spec.schedule.is_one_off else None,
     )
 
 

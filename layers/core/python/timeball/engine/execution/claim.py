@@ -25,7 +25,7 @@ from timeball.engine.execution.gates import GATES, Gate, replace_older
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.metrics import missed, moved
 from timeball.engine.resolving import read_jobs_of
-from timeball.engine.runs.attempts import keep_last_attempts
+from timeball.engine.runs.attempts import keep_last_attempts, log_ended
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.waiting_lines import expect, release_slots
 from timeball.ports.errors import UnavailableError
@@ -208,6 +208,7 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
     swaps = [Swap(run, _after(one, run, owner, now, context.rules.claim)) for one, run in writing]
     outcomes = context.store.runs.swap(swaps, now)
     moved(context, swaps, outcomes)
+    log_ended(context, {run.id: one.job for one, run in writing}, swaps, outcomes)
     for (one, _), outcome in zip(writing, outcomes, strict=True):
         _note_missed(context, one, outcome)
     if context.clock.now() >= now + _LATE_MS:

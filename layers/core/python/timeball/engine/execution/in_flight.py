@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.attempts.retry import starts_as
+from timeball.domain.attempts.trace_context import of_attempt
 from timeball.domain.model.jobs.job import Completion, Job
 from timeball.domain.model.runs.notable import is_slow, noted
 from timeball.domain.model.runs.run import Run
@@ -134,6 +135,7 @@ def call_of(run: Run, job: Job) -> Call:
         job.task_id,
         starts_as(run),
         run.shown_origin,
+        None if run.traceparent is None else of_attempt(run.traceparent, run.id, run.attempt),
     )
 
 

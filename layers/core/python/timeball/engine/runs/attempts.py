@@ -5,8 +5,9 @@ answer is lost. If the run's row then says otherwise (the attempt was lost by th
 first), the record is replaced accordingly before a newer attempt takes its place on the run's row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from timeball.domain.attempts.attempt_line import attempt_line, ended_attempt
 from timeball.domain.attempts.callback import cause_of
 from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.model.evolve import evolve
@@ -15,6 +16,7 @@ from timeball.domain.model.jobs.job import Completion, Job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
 from timeball.engine.context import Context
+from timeball.ports.rows import Swap, Swapped
 
 INLINE_BYTES = 200
 """How much of an answer's body and of an error the run's row keeps: each write of that row is billed by the KB."""
@@ -84,3 +86,16 @@ def _may_have_no_row(run: Run, last: Attempt, job: Job | None) -> bool:
 def _cut(text: str | None) -> str | None:
     """Return as many whole characters as fit."""
     return text.encode()[:INLINE_BYTES].decode(errors="ignore") if text else None
+
+
+def log_ended(
+    context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]
+) -> None:
+    """Log the attempts that written changes of runs have ended: once, or never if the answer to the write was lost."""
+    lines = []
+    for before, after in ((swap.before, swap.after) for swap, one in zip(swaps, swapped, strict=True) if one.done):
+        attempt = ended_attempt(before, after)
+        if attempt is not None and context.attempt_log.wants(has_succeeded=attempt.outcome is Outcome.SUCCEEDED):
+            lines.append(attempt_line(after, jobs.get(after.id), attempt))
+    if lines:
+        context.attempt_log.write(lines)

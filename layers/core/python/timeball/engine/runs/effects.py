@@ -24,6 +24,7 @@ from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.notices import notify_after_change, notify_of_ends
 from timeball.engine.resolving import read_jobs_of
+from timeball.engine.runs.attempts import log_ended
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.runs.waiting_lines import release_slots
 from timeball.ports.errors import UnavailableError
@@ -60,6 +61,7 @@ def change_runs(
     """
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
+    log_ended(context, jobs, swaps, swapped)
     rows = [(row, jobs[row.id]) for one in swapped if (row := one.row) is not None]
     try:
         apply_effects(context, rows)

@@ -67,6 +67,8 @@ class Trigger:
     trigger: it distinguishes two of the same millisecond."""
     depth: int = 0
     """Its depth."""
+    traceparent: str | None = None
+    """The trace context that the run continues; None: none."""
     downstream: bool = False
     """Whether all jobs that depend on the job run too, in a cycle of their own."""
 
@@ -214,6 +216,7 @@ def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | No
         fingerprint=one.fingerprint,
         triggered_by=by,
         depth=max(job.depth, one.depth),
+        traceparent=one.traceparent,
     )
 
 
@@ -241,7 +244,7 @@ def _collect(context: Context, job: Job, debounce: Debounce, one: Trigger, diges
         run_id = job.run_id(fire_at, Origin.MANUAL)
         standing = context.store.runs.read([run_id])[0]
         if standing is None:
-            new = _new(context, job, run_id, arrival, debounce, now, by)
+            new = evolve(_new(context, job, run_id, arrival, debounce, now, by), traceparent=one.traceparent)
             context.store.changes.note([trigger_announced(new)], now)
             standing = context.store.runs.insert([new], now)[0]
             if standing is None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from timeball.domain.attempts.trace_context import as_xray
 from timeball.domain.model.terms.target import (
     AwsTarget,
     EcsTarget,
@@ -160,6 +161,7 @@ def _execution(target: StepFunctionsTarget, call: Call, facts: Facts) -> dict[st
         "stateMachineArn": target.state_machine_arn,
         "name": mark_of(call),
         "input": as_json(facts, call.work.payload),
+        **({} if call.traceparent is None else {"traceHeader": as_xray(call.traceparent)}),
     }
 
 
@@ -189,4 +191,5 @@ def _event(target: EventBridgeTarget, call: Call, facts: Facts) -> dict[str, Any
         "Source": target.source,
         "DetailType": target.detail_type,
         "Detail": as_json(facts, call.work.payload),
+        **({} if call.traceparent is None else {"TraceHeader": as_xray(call.traceparent)}),
     }

@@ -169,6 +169,7 @@ class JobSpec:
     event: str | None = None  # the pattern of events that let it run (event.py); None: events do not
     for_each: str | None = None  # the parent that names its items: one run for each; None: no items
     flow: Flow = field(default_factory=Flow)  # unique key, debounce, concurrency and rate limits
+    traceparent: str | None = field(default=None, compare=False)  # the trace that its own run continues; None: none
 
     @property
     def parent_keys(self) -> list[JobKey]:

@@ -194,6 +194,8 @@ class Run:
     """A process saw that it was late, or that its call lasted (notable.py)."""
     root: str | None = None
     """The id of the job with which its named cycle began; None: its cycle is the schedule's, or it is in none."""
+    traceparent: str | None = None
+    """The trace context of the request that made it (trace_context.py); None: none."""
     slots: tuple[str, ...] = ()
     """The limiters in which it may hold a slot while it runs, was admitted, or waits for another limiter."""
 
