@@ -259,6 +259,8 @@ def _admin(recorder: Recorder) -> None:
     send("GET", "/v1/admin/tenants/initech")
     send("PATCH", "/v1/admin/tenants/initech", {"disabled": True})
     send("DELETE", "/v1/admin/tenants/initech")
+    path = send("POST", "/v1/admin/operations", {"action": "recover", "since": "2026-11-21T09:15:00Z"})["operationId"]
+    send("GET", f"/v1/admin/operations/{path}")
     send("POST", "/v1/admin/signing-secret/rotate")
     for path in KEYS:
         key = send("POST", path, SUBMITTER)["keyId"]

@@ -75,6 +75,7 @@ def of_keys(keys: str) -> list[tuple[str, str, Case]]:
     ]
 
 
+RECOVERY: Final = {"action": "recover", "since": "2026-11-21T09:00:00Z"}
 CASES: Final = {
     "POST /v1/runs/{runId}/retry": Case("/v1/runs/{run}/retry", None, "retry", "run", "{run}"),
     "POST /v1/runs/{runId}/cancel": Case("/v1/runs/{queued}/cancel", None, "cancel", "run", "{queued}"),
@@ -105,6 +106,9 @@ CASES: Final = {
         "/v1/admin/tenants/globex", {"disabled": True}, "patch", "tenant", "globex", of_job=False
     ),
     "DELETE /v1/admin/tenants/{tenant}": Case("/v1/admin/tenants/off", None, "delete", "tenant", "off", of_job=False),
+    "POST /v1/admin/operations": Case(
+        "/v1/admin/operations", RECOVERY, "create", "operation", "{operationId}", of_job=False
+    ),
     "POST /v1/admin/signing-secret/rotate": Case(
         "/v1/admin/signing-secret/rotate", None, "rotate", "signingSecret", None, of_job=False
     ),

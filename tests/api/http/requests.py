@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from timeball.api.admin.operations import AdminOperationRequest
 from timeball.api.admin.request import KeyRequest, RotateRequest, TenantRequest
 from timeball.api.admin.sessions import SessionRequest
 from timeball.api.backfills.request import BackfillRequest
@@ -67,6 +68,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     LimitBody: {"limit": 1},
     FreezeRequest: {"match": {"all": True}},
     TenantRequest: {"name": "acme"},
+    AdminOperationRequest: {"action": "recover", "since": "2026-11-21T09:00:00Z"},
     KeyRequest: {"role": "viewer"},
     SessionRequest: {},
     RotateRequest: {"overlapSeconds": 60},

@@ -83,7 +83,7 @@ def populated() -> World:
     world = World()
     run = waiting(world.api)
     for route in ROUTES:
-        if route.status == 201:
+        if route.status == 201 and route.path != "/v1/admin/operations":  # which is an operation of every tenant
             world.learn(world.call(route, OPERATING, Role.ADMIN))
     world.ids |= {"jobId": run.id.job.job_id, "runId": str(run.id), "tenant": OPERATING}
     return world

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from timeball.api.admin.health import router as health_of_tenants
 from timeball.api.admin.keys import router as keys
+from timeball.api.admin.operations import router as admin_operations
 from timeball.api.admin.sessions import router as sessions
 from timeball.api.admin.signing_secret import router as signing_secret
 from timeball.api.admin.tenants import router as tenants
@@ -113,7 +114,7 @@ ROUTERS = (
     *(graphs, cycles, events, history),
     *(backfills, runs_of_all, runs, manual, callbacks, dead_letters),
     *(operations, tasks, targets, schedules, upcoming, calendars, freezes, limits, stats, now),
-    *(tenants, health_of_tenants, signing_secret, sessions, service),
+    *(tenants, admin_operations, health_of_tenants, signing_secret, sessions, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )
 

@@ -36,7 +36,8 @@ _EARLY_MS = SECOND_MS // 2
 class OperationAction(StrEnum):
     """The action on each job.
 
-    `retry` applies to its newest run if that failed for good, `rerun` to its run of a cycle.
+    `retry` applies to its newest run if that failed for good, `rerun` to its run of a cycle. `recover` repairs the
+    effects of lost rows and messages.
     """
 
     PAUSE = "pause"
@@ -45,6 +46,7 @@ class OperationAction(StrEnum):
     TRIGGER = "trigger"
     RETRY = "retry"
     RERUN = "rerun"
+    RECOVER = "recover"
 
 
 class RerunMode(StrEnum):
@@ -160,6 +162,8 @@ class Operation:
     """The depth of what it triggers (depths.py)."""
     rerun: Rerun | None = None
     """The cycle that is run again: its jobs are the only batch; None: no rerun."""
+    since: int | None = None
+    """From when on rows may be lost or old, if it is a recovery (ms); None: it is none."""
     children: Children | None = None
     """The effect of a cancel on the open children of its jobs; None: a job that has some is not cancelled."""
     status: OperationStatus = OperationStatus.RUNNING

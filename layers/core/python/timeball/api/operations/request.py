@@ -15,7 +15,8 @@ from timeball.domain.model.terms.dependency import Children
 from timeball.domain.operation import JobMatch, Operation, OperationAction
 
 _STATUSES: Final = [str(status) for status in STATUSES]
-_ACTIONS: Final = [action for action in OperationAction if action is not OperationAction.RERUN]
+_NOT_ASKED: Final = (OperationAction.RERUN, OperationAction.RECOVER)
+_ACTIONS: Final = [action for action in OperationAction if action not in _NOT_ASKED]
 _FILTERS: Final = ("tags", "taskId", "status")
 _CHANGES_PER_SECOND: Final = 100
 _STARTS_PER_SECOND: Final = 10

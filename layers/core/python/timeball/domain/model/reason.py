@@ -91,6 +91,10 @@ class Reason(StrEnum):
         "host_down",
         "The resource that it calls kept failing for as long as the retry policy lets a run wait.",
     )
+    RECOVERY_IN_DOUBT = (
+        "recovery_in_doubt",
+        "A recovery from lost data cannot prove that it has not begun, and the job allows no second call.",
+    )
     UNDELIVERABLE = "undeliverable", "The queue repeatedly failed to deliver the run's message."
 
 
@@ -102,6 +106,7 @@ FAILURES: tuple[Reason, ...] = (
     Reason.PARENTS_TOO_LARGE,
     Reason.HOST_DOWN,
     Reason.UNDELIVERABLE,
+    Reason.RECOVERY_IN_DOUBT,
 )
 """The reasons why runs fail for good, and so become dead letters."""
 

@@ -19,6 +19,7 @@ from timeball.engine.changes.history import announce
 from timeball.engine.changes.remove import Removal, remove
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
+from timeball.engine.operations.recover import recover_job
 from timeball.engine.operations.rerun import rerun_one
 from timeball.engine.runs.manual import had_ended_by, is_to_be_retried, retry_dead
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
@@ -42,6 +43,8 @@ def apply_to_job(context: Context, operation: Operation, key: JobKey) -> JobFaul
     """Apply the operation to a job; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     if operation.action is OperationAction.TRIGGER:
         return _triggered(context, operation, key)
+    if operation.since is not None:
+        return recover_job(context, operation, operation.since, key)
     if operation.rerun is not None:
         return rerun_one(context, operation, operation.rerun, key)
     if operation.action is OperationAction.RETRY:
