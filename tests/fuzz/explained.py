@@ -52,11 +52,14 @@ class Refusal:
 
 REFUSALS: Sequence[Refusal] = (
     Refusal(ANY, "cursor", "Give the nextCursor of", "A cursor belongs to one query, which it holds as a hash."),
-    Refusal(ANY, ".*At|from|to", "Give a time between", "An offset moves the first and the last day out of the years."),
+    Refusal(
+        ANY, ".*At|from|to|since", "Give a time between", "An offset moves the first and the last day out of the years."
+    ),
     Refusal(ANY, "to|endAt", "This is (before|not after)", "JSON Schema cannot compare two fields."),
     Refusal(ANY, "heartbeatSeconds", "This is longer than", "JSON Schema cannot compare two fields."),
     Refusal(ANY, "to", "A range may have at most", "JSON Schema cannot compare two fields."),
     Refusal(BACKFILLS, "to", "This is in the future", "The past depends on the time of the request."),
+    Refusal(ANY, "since", "Give an instant of the last", "The past depends on the time of the request."),
     Refusal(ANY, "endAt|scheduleAt|expiresAt", "This is in the past", "The past depends on the time of the request."),
     Refusal(JOBS, "delaySeconds", "This ends after the year", "The end of a delay depends on its beginning."),
     Refusal(BACKFILLS, "from", "The schedule has no fire time", "It depends on the schedule of the job."),
