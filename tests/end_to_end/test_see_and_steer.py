@@ -167,6 +167,32 @@ def test_a_pipeline_is_triggered_and_backfilled_as_a_whole(
     assert refused(client, "POST", f"/v1/jobs/{once['jobId']}/trigger", {"downstream": True}) == (409, "no-cycles")
 
 
+def test_a_job_with_another_recurrence_is_judged_by_the_latest_cycle_of_its_parent(
+    client: ApiClient, receiver: Receiver, mark: dict[str, str]
+) -> None:
+    hook = {"handler": f"{receiver.url}/ok", "maxRetries": 0, "tags": mark}
+    feed = client.create({**hook, "everySeconds": 4})
+    latest = {"jobId": feed["jobId"], "on": "latest", "as": "rows"}
+    assert refused(client, "POST", "/v1/jobs", {**hook, "dependsOn": [latest]})[0] == 400
+    report = client.create({**hook, "everySeconds": 5, "dependsOn": [latest], "passParents": True})
+    ends = {"succeeded", "failed"}
+
+    def states() -> list[str]:
+        return [run["status"] for run in ledger(client, report) if run["status"] in ends or run["reason"] == "blocked"]
+
+    until(lambda: states()[:2] == ["succeeded"] * 2, otherwise="the report does not run by itself")
+    rows = json.loads(calls_of(receiver, report)[0].body)["parents"]["rows"]
+    assert (rows["status"], rows["runId"].split(".")[0]) == ("succeeded", feed["jobId"])
+    ask(client, "PATCH", f"/v1/jobs/{feed['jobId']}", {"handler": f"{receiver.url}/status/400"})
+    until(lambda: states()[:1] == ["queued"], otherwise="a failed cycle does not block the report")
+    blocked = next(run for run in ledger(client, report) if run["reason"] == "blocked")
+    assert blocked["blockedBy"]["jobId"] == feed["jobId"]
+    ask(client, "PATCH", f"/v1/jobs/{feed['jobId']}", {"handler": f"{receiver.url}/ok"})
+    over = f"/v1/runs/{blocked['runId']}"
+    until(lambda: client.get(over)["status"] == "succeeded", otherwise="a cycle that succeeds does not free the report")
+    ask(client, "DELETE", f"/v1/jobs/{feed['jobId']}?children=cancel")
+
+
 def test_a_parent_is_deleted_only_with_a_word_about_its_children(
     client: ApiClient, receiver: Receiver, mark: dict[str, str]
 ) -> None:
