@@ -16,24 +16,35 @@ GOING, BLOCKED, OVER = "going", "blocked", "over"
 _DONE = {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CANCELLED}
 
 
-def reckoned(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
-    """Return whether a job must wait, because it is blocked or a parent goes on, or whether its wait is over."""
+def reckoned(jobs: Mapping[JobKey, Job], key: JobKey, below: frozenset[JobKey] = frozenset()) -> str:
+    """Return whether a job must wait, because it is blocked or a parent goes on, or whether its wait is over.
+
+    A job that also stands `below` itself, in a circle, goes on.
+    """
+    if key in below:
+        return GOING
     parents = [jobs[JobKey(key.tenant, parent.job_id)] for parent in jobs[key].spec.depends_on]
-    stands = [parent.status if parent.status in _DONE else _stands(jobs, parent.key) for parent in parents]
+    below |= {key}
+    stands = [parent.status if parent.status in _DONE else _stands(jobs, parent.key, below) for parent in parents]
     return _with_items(jobs[key].spec, stands, _by_rule(jobs[key].spec.trigger_rule, stands))
 
 
-def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run) -> str:
+def reckoned_cycle(
+    jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run, below: frozenset[RunId] = frozenset()
+) -> str:
     """Return the same for a waiting run, by how its parents stand in its cycle."""
+    if run.id in below:
+        return GOING
+    below |= {run.id}
     spec = jobs[run.id.job].spec
     stands: list[str] = []
     for parent in spec.depends_on:
         job = jobs[JobKey(run.id.job.tenant, parent.job_id)]
         if run.root is not None:
-            stands += [] if parent.on is ParentEnd.LATEST else _stands_in_named(jobs, runs, run, job)
+            stands += [] if parent.on is ParentEnd.LATEST else _stands_in_named(jobs, runs, run, job, below)
             continue
         if job.spec.schedule.is_one_off:
-            stands.append(job.status if job.status in _DONE else _stands(jobs, job.key))
+            stands.append(job.status if job.status in _DONE else _stands(jobs, job.key, frozenset()))
             continue
         if parent.on is ParentEnd.LATEST:
             latest = latest_of([one for one in runs.values() if one.id.job == job.key])
@@ -44,7 +55,7 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
         if row is not None and row.is_terminal:
             stands.append(AS_JOBS[row.state])
         elif row is not None and row.waits and row.state is RunState.QUEUED:
-            stands.append(BLOCKED if reckoned_cycle(jobs, runs, row) == BLOCKED else GOING)
+            stands.append(BLOCKED if reckoned_cycle(jobs, runs, row, below) == BLOCKED else GOING)
         else:
             is_over = row is None and (not job.is_open or job.next_fire_at is None or job.next_fire_at > run.id.fire_at)
             stands.append(JobStatus.SKIPPED if is_over else GOING)
@@ -60,7 +71,9 @@ def latest_of(rows: Sequence[Run]) -> Run | None:
     return max(over, key=lambda row: (row.id.fire_at, row.id.origin, row.id.series, row.id.generation), default=None)
 
 
-def _stands_in_named(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run, parent: Job) -> list[str]:
+def _stands_in_named(
+    jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run, parent: Job, below: frozenset[RunId]
+) -> list[str]:
     """Return how a parent stands in the named cycle of a run; a parent without a row there does not count."""
     names = names_of(parent.key, parent, run.id.cycle)
     row = next((runs[name] for name in names if name in runs), None)
@@ -69,7 +82,7 @@ def _stands_in_named(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run:
     if row.is_terminal:
         return [AS_JOBS[row.state]]
     is_waiting = row.waits and row.state is RunState.QUEUED
-    return [BLOCKED if is_waiting and reckoned_cycle(jobs, runs, row) == BLOCKED else GOING]
+    return [BLOCKED if is_waiting and reckoned_cycle(jobs, runs, row, below) == BLOCKED else GOING]
 
 
 def _with_items(spec: JobSpec, stands: Sequence[str], state: str) -> str:
@@ -104,10 +117,10 @@ def _by_rule(rule: TriggerRule, stands: Sequence[str]) -> str:
     return BLOCKED if blocks else GOING if GOING in stands else OVER
 
 
-def _stands(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
+def _stands(jobs: Mapping[JobKey, Job], key: JobKey, below: frozenset[JobKey]) -> str:
     """Return whether an open parent is blocked. A paused parent goes on after its resume."""
     is_waiting = jobs[key].waits and jobs[key].status is JobStatus.PENDING
-    return BLOCKED if is_waiting and reckoned(jobs, key) == BLOCKED else GOING
+    return BLOCKED if is_waiting and reckoned(jobs, key, below) == BLOCKED else GOING
 
 
 def waiting_for_nothing(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], live: Sequence[Run]) -> list[str]:
