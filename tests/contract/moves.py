@@ -54,7 +54,15 @@ from timeball.domain.model.runs.transitions import (
 )
 from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 from timeball.domain.model.tenants.tenant import Quotas
-from timeball.domain.model.terms.event import NotedPattern, Patterns, Subscriber, Subscription, SubscriptionKey
+from timeball.domain.model.terms.event import (
+    NotedPattern,
+    Patterns,
+    Subscriber,
+    Subscription,
+    SubscriptionKey,
+    WaitingEvent,
+    WaitingEventKey,
+)
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import (
     Failure,
@@ -226,6 +234,11 @@ PATTERNS_MOVES = {
     "one more": replace(PATTERNS, noted=(*PATTERNS.noted, NotedPattern("c" * 16, NOW + 1))),
     "checked": replace(PATTERNS, noted=(), checked_at=NOW + 2),
 }
+WAITING = WaitingEvent(WaitingEventKey(KEY, f"{'a' * 16}.000001.{'9' * 15}.{'b' * 26}"), "c" * 32)
+WAITING_MOVES = {
+    "taken": replace(WAITING, used_by=run_id()),
+    "taken anew": replace(WAITING, used_by=run_id(NOW + 1)),
+}
 CALENDAR_MOVES = {
     "other dates": replace(CALENDAR, dates=(), ranges=(), updated_at=NOW + 1, version=2),
     "deleted": replace(CALENDAR, is_deleted=True),
@@ -296,6 +309,12 @@ MOVES = {
     **{
         f"patterns: {name}": Move("patterns", PATTERNS, after, Patterns("other"))
         for name, after in PATTERNS_MOVES.items()
+    },
+    **{
+        f"waiting_events: {name}": Move(
+            "waiting_events", WAITING, after, replace(WAITING, key=WaitingEventKey(KEY, f"{WAITING.key.name}x"))
+        )
+        for name, after in WAITING_MOVES.items()
     },
     **{
         f"uniques: {name}": Move("uniques", NAMED, after, replace(NAMED, key=UniqueKey("other", "a" * 32)))

@@ -3,6 +3,7 @@
 Each verb is played anew for each of its points: the process stops there, or another process does its work there.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -15,8 +16,8 @@ from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.planning.ledger import subscription_of
-from timeball.domain.time.instants import MINUTE_MS
-from timeball.domain.time.schedule import OnEvents
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
 from timeball.engine.events.receive import publish, receive
@@ -240,3 +241,51 @@ def test_a_matched_event_makes_one_run_with_one_call_wherever_a_process_was_stop
             (run,) = world.play.runs(on_events(name))
             assert run.state is RunState.SUCCEEDED
         assert len(world.play.caller.calls) == 2
+
+
+def with_a_schedule() -> World:
+    """Return a world in which an event waits for the fire of a job, a moment before the fire."""
+    world = World()
+    first = world.play.clock.now() + 10 * SECOND_MS
+    context, bus = world.at()
+    wanted = replace(spec("job", Schedule(Every(10, first), end_at=first)), event=PATTERN)
+    assert subscribe(context, bus, [wanted], world.play.clock.now()) == {}
+    submit(context, [wanted], world.play.clock.now())
+    world.publish()
+    return world
+
+
+def test_an_event_that_waits_for_a_fire_is_used_once_wherever_a_process_was_stopped() -> None:
+    for world in stopped(with_a_schedule, lambda world, points: world.receive(points=points)):
+        world.receive()
+        assert _events_of_its_calls(world) == ["7"]
+
+
+def test_a_fire_that_needs_an_event_runs_with_it_wherever_its_executor_was_stopped() -> None:
+    def sent() -> World:
+        world = with_a_schedule()
+        world.receive()
+        world.play.clock.advance(7 * SECOND_MS)
+        world.play.scan_all()
+        world.play.clock.advance(5 * SECOND_MS)
+        return world
+
+    def execute(world: World, points: Points) -> None:
+        world.play.points = points
+        try:
+            world.play.execute_next()
+        finally:
+            world.play.points = None
+
+    for world in stopped(sent, execute):
+        assert {*_events_of_its_calls(world)} == {"7"}
+        (row,) = world.play.store.waiting_events.of_owner(on_events("job"))
+        (run,) = world.play.runs(on_events("job"))
+        assert (row.used_by, run.state) == (run.id, RunState.SUCCEEDED)
+
+
+def _events_of_its_calls(world: World) -> list[str]:
+    """Let the job run to its end; return the id of the event in each call."""
+    world.play.run_on(on_events("job"), to_its_end=True)
+    payloads = [json.loads(call.work.payload or "null") for _, call in world.play.caller.calls]
+    return [payload["event"]["id"] for payload in payloads]

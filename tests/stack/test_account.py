@@ -35,6 +35,7 @@ ASKED = {
             "attempts.of_run",
             "backfills.of_owner",
             "calendars.of_owner",
+            "waiting_events.of_owner",
             "calendar_uses.of_owner",
             "changes.announced",
             "changes.of_job",

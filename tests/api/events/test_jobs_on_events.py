@@ -12,8 +12,10 @@ from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.engine.execution.claim import claim
 
 MINUTE = 60 * SECOND_MS
+SOON = "2026-11-21T09:31:00Z"
 
 
 def test_a_job_runs_on_each_matching_event_and_receives_it_as_a_cloudevent(api: Api) -> None:
@@ -83,13 +85,58 @@ def test_an_event_of_one_tenant_runs_no_job_of_another_whatever_it_says(api: Api
     assert (refused.status, refused.bad_fields()) == (400, ["timeball"])
 
 
-def test_a_job_with_a_pattern_and_a_schedule_runs_on_both(api: Api) -> None:
-    job = api.create(event=PLACED, everySeconds=60)
-    assert job["nextRunAt"] is not None
+def test_an_event_of_a_job_with_a_schedule_waits_for_the_next_fire(api: Api) -> None:
+    job = api.create(event=PLACED, everySeconds=60, anchorAt=SOON, payload={"day": 1})
+    assert job["nextRunAt"] == "2026-11-21T09:31:00.000Z"
+    assert job["scheduleText"].endswith(", if an event came")
     send(api)
+    send(api, id="8")
+    assert runs_of(api, job) == []
     api.clock.advance(MINUTE)
     api.dispatch()
-    assert {run.id.origin for run in runs_of(api, job)} == {Origin.EVENT, Origin.SCHEDULE}
+    api.clock.advance(2 * SECOND_MS)
+    (run,) = runs_of(api, job)
+    (claimed,) = claim(api.context, [run.id], "executor")
+    assert (claimed.run and claimed.run.state, claimed.run and claimed.run.id.origin) == ("running", Origin.SCHEDULE)
+    assert claimed.job is not None
+    assert claimed.job.spec.work is not None
+    assert json.loads(claimed.job.spec.work.payload or "") == {
+        "day": 1,
+        "event": {"specversion": "1.0", "time": "2026-11-21T09:30:00.250Z", **ORDER, "id": "8"},
+    }
+
+
+def test_a_fire_without_an_event_is_skipped_with_its_reason(api: Api) -> None:
+    job = api.create(event=PLACED, everySeconds=60, anchorAt=SOON)
+    api.clock.advance(MINUTE)
+    api.dispatch()
+    api.clock.advance(2 * SECOND_MS)
+    claim(api.context, [runs_of(api, job)[0].id], "executor")
+    (shown,) = api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]
+    assert (shown["status"], shown["reason"], shown["origin"]) == ("skipped", "no_event", "schedule")
+    assert shown["movedTo"] == "2026-11-21T09:31:02.000Z"
+
+
+def test_fires_to_come_say_that_they_need_an_event(api: Api) -> None:
+    api.create(event=PLACED, everySeconds=3600, anchorAt=SOON)
+    api.create(everySeconds=3600, anchorAt=SOON)
+    first, second = api.call("GET", "/v1/upcoming", query={"limit": "2"}).body["items"]
+    assert [one["needsEvent"] for one in (first, second)] == [True, False]
+    assert [one["willRun"] for one in (first, second)] == [True, True]
+    assert (first["fireTime"], first["startsAt"]) == ("2026-11-21T09:31:00.000Z", "2026-11-21T09:31:02.000Z")
+    assert second["fireTime"] == second["startsAt"]
+
+
+@pytest.mark.parametrize("payload", [[1], "text", 7, True, {"event": {}}])
+def test_the_payload_of_a_job_with_a_pattern_and_a_schedule_has_room_for_the_event(api: Api, payload: object) -> None:
+    body = {"handler": "https://example.com/hook", "event": PLACED, "payload": payload}
+    refused = api.call("POST", "/v1/jobs", {**body, "everySeconds": 60})
+    assert (refused.status, refused.bad_fields()) == (400, ["payload"])
+    alone = api.call("POST", "/v1/jobs", body)
+    assert alone.status == 201
+    path = f"/v1/jobs/{alone.body['jobId']}"
+    assert api.call("PATCH", path, {"everySeconds": 60}).bad_fields() == ["payload"]
+    assert api.call("PATCH", path, {"everySeconds": 60, "payload": None}).status == 200
 
 
 def test_jobs_with_one_pattern_share_a_rule_and_each_has_a_run(api: Api) -> None:
@@ -139,11 +186,12 @@ def test_a_patch_changes_or_removes_a_pattern(api: Api) -> None:
     assert patched.body["event"] == {"source": ["shop"], "detail-type": ["order.lost"]}
     send(api)
     send(api, id="8", type="order.lost")
-    assert len([run for run in runs_of(api, job) if run.id.origin is Origin.EVENT]) == 1
+    assert len(api.store.waiting_events) == 1
     assert api.call("PATCH", path, {"event": None}).body["event"] is None
     api.clock.advance(2 * MINUTE)
     send(api, id="9", type="order.lost")
-    assert len([run for run in runs_of(api, job) if run.id.origin is Origin.EVENT]) == 1
+    assert len(api.store.waiting_events) == 1
+    assert {run.id.origin for run in runs_of(api, job)} == {Origin.SCHEDULE}
     assert api.bus.rules() == []
 
 

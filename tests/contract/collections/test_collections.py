@@ -13,7 +13,7 @@ from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.model.terms.event import Patterns
+from timeball.domain.model.terms.event import Patterns, WaitingEvent
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.ports.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
@@ -31,6 +31,8 @@ def _other(row: Any) -> Any:
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
     other = {Circuit: "failures", UniqueKeyRow: "since", Limiter: "joined_at", Patterns: "checked_at"}
+    if isinstance(row, WaitingEvent):
+        return replace(row, digest="other")
     return replace(row, **{other.get(type(row), "created_at"): 99})
 
 

@@ -3,15 +3,18 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tests.simulation.faults.hands import Fault, given, handed, instead, through
+import timeball.engine.execution.claim as claiming
+from tests.simulation.faults.hands import Fault, given, handed, instead, through, without
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.tenant import Quotas
-from timeball.domain.model.terms.event import Event, Matched, SubscriptionKey
+from timeball.domain.model.terms.event import Event, Matched, SubscriptionKey, WaitingEvent
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.ledger import event_row
+from timeball.domain.planning.waiting_events import after_later_events, may_use, needs_event
+from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.events.receive import publish, receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribers
@@ -81,7 +84,31 @@ def _forgets(_: MemoryBus, matched: Sequence[tuple[Matched, int]]) -> list[bool]
     return [True] * len(matched)
 
 
+def _any_event(_: RunId, newest: WaitingEvent | None, __: Run | None) -> bool:
+    return newest is not None
+
+
+def _none_of_its_own(run: RunId, newest: WaitingEvent | None, user: Run | None) -> bool:
+    return newest is not None and newest.used_by != run and may_use(run, newest, user)
+
+
+def _of_any_time(job: Job, _: int) -> tuple[str, str] | None:
+    return after_later_events(job, LATEST)
+
+
 FAULTS = {
+    "a fire that needs an event begins without one": Fault(
+        without(claiming, "GATES", needs_event), "a fire that needs an event begins with an earlier one", 7
+    ),
+    "a fire uses an event that came after it": Fault(
+        instead(after_later_events, _of_any_time), "a fire that needs an event begins with an earlier one", 17
+    ),
+    "a fire uses an event that another fire has used": Fault(
+        instead(may_use, _any_event), "no event lets two fires begin", 17
+    ),
+    "a claim that is repeated does not know its own event": Fault(
+        instead(may_use, _none_of_its_own), "a fire is skipped only if no event is left for it", 157
+    ),
     "runs are made though their minute is full": Fault(
         instead(room_at, _at_any_time), "no more runs are made in a minute than may", 47
     ),

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 from tests.simulation.promises.features.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.changes.resolve import with_event
 from timeball.domain.model.jobs.job import Guarantee
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import Work
 
 
 def _each_call_has_the_work_that_was_asked_for(story: Story) -> Iterator[str]:
-    """The payload is the run's own, or one that its job had during the claim."""
+    """The payload is the run's own, or one that its job had during the claim; and the run's event, if it has one."""
     history = story.store.history
     claims = {(write.after.id, write.after.attempt): write for write, _ in history.claims()}
     for arrival in story.receiver.arrivals:
@@ -24,6 +25,9 @@ def _each_call_has_the_work_that_was_asked_for(story: Story) -> Iterator[str]:
         else:
             since_at = (run.claimed_at or 0) - MOST_SKEW_MS
             works = [job.spec.work for job in history.jobs_between(key, since_at, write.at)]
+        if run.event_digest is not None:
+            event = story.store.works[key, run.event_digest]
+            works = [None if work is None else with_event(work, event) for work in works]
         payloads = [work.payload for work in works if work is not None]
         if own_payload(arrival.payload) not in payloads:
             yield f"{arrival}, asked for: {payloads}"

@@ -9,6 +9,7 @@ from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, KNOWN_MS
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.planning.planner import DELIVERY_MS
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import fires
 
@@ -49,23 +50,24 @@ def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
 def _a_moved_fire_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
     """The run is also due on that day. Any version of its job and of its calendar may have decided that.
 
-    A run that is postponed by what it collects does not count (flow.py).
+    A run that is postponed by what it collects, or by the wait for its event alone, does not count.
     """
     history = story.store.history
     for write in history.runs:
         row = write.after
         if (
-            row.moved_to is None
+            row.moved_to in (None, row.id.fire_at + DELIVERY_MS)
             or row.collected is not None
             or (write.before is not None and write.before.moved_to == row.moved_to)
         ):
             continue
         jobs = [one.after for one in history.of_job(row.id.job) if one.at <= write.at]
         calendars = [row for at, row in history.calendars[CalendarKey(row.id.job.tenant, "closed")] if at <= write.at]
-        if not any(_moved_to(job, one, row.id.fire_at) == row.moved_to for job in jobs for one in calendars):
+        days = {_moved_to(job, one, row.id.fire_at) for job in jobs for one in calendars}
+        if not {row.moved_to, (row.moved_to or 0) - DELIVERY_MS} & days:
             yield f"{write}, of {jobs[-1]}"
     for row in story.store.runs.values():
-        is_moved = row.moved_to is not None and row.collected is None
+        is_moved = row.moved_to not in (None, row.id.fire_at + DELIVERY_MS) and row.collected is None
         waits = is_moved and row.is_unstarted and row.state is RunState.QUEUED
         if waits and (row.due_at is None or row.due_at < row.not_before or row.not_before < row.regular_at):
             yield f"{row} is not due on its day"

@@ -1,20 +1,28 @@
 """Promises about events: each event makes one run of each job that listens, and none of any other job.
 
+For a job that also has a schedule, it waits for a fire instead: each such fire begins with one event, or is skipped.
+
 The check matches the job's own pattern, and not its rule on the bus.
 """
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Final
 
 from tests.patterns import matches
-from tests.simulation.story import Story
+from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.bus import Put
-from timeball.domain.model.ids import JobKey, Origin
+from tests.simulation.world.history import Write
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.event import Event, name_of_event, on_the_bus
+from timeball.domain.model.terms.event import Event, WaitingEvent, name_of_event, on_the_bus
+from timeball.domain.time.instants import LATEST, MINUTE_MS
+
+_CLAIM_MS: Final = MINUTE_MS
+"""No claim reads rows that long before it writes."""
 
 
 def _listens(job: Job, event: Event) -> bool:
@@ -43,19 +51,23 @@ def _jobs_since(story: Story, run: Run, puts: list[Put]) -> list[Job]:
 def _an_event_makes_a_run_of_each_job_that_listens(story: Story) -> Iterator[str]:
     """This holds for jobs that listened, with one pattern, from before the event until its last message was processed.
 
-    Events that the bus itself has lost make no run.
+    Events that the bus itself has lost make no run. Events of jobs that also have a schedule wait for a fire.
     """
-    heard = {(run.id.job, run.id.series) for run in _runs(story)}
+    made = {(run.id.job, run.id.series, False) for run in _runs(story)}
+    heard = made | {(row.key.job, row.key.name.rpartition(".")[2], True) for row in story.store.waiting_events.values()}
     history = story.store.history
     for put in story.bus.puts:
         if put in story.bus.lost:
             continue
         until = max(put.at, story.bus.done_at[put.name])
         for key in story.store.jobs:
-            if history.job_at(key, put.at - 1) is None or (key, put.name[1]) in heard:
+            if history.job_at(key, put.at - 1) is None:
                 continue
             jobs = history.jobs_between(key, put.at - 1, until)
-            if len({job.spec.event for job in jobs}) == 1 and all(_listens(job, put.event) for job in jobs):
+            kinds = {(job.spec.event, job.spec.needs_events) for job in jobs}
+            if len(kinds) > 1 or (key, put.name[1], jobs[0].spec.needs_events) in heard:
+                continue
+            if all(_listens(job, put.event) for job in jobs):
                 yield f"{put} made no run of {key.job_id}"
 
 
@@ -111,7 +123,66 @@ def _an_event_that_was_taken_is_on_the_bus(story: Story) -> Iterator[str]:
             yield f"{done.answer} was taken at {done.at}"
 
 
+def _fires_that_need_events(story: Story) -> Iterator[tuple[Write[Run], bool]]:
+    """Yield the last decision about each fire of a job that needed events: the write, and whether the fire began."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or after.id.origin is not Origin.SCHEDULE or before.attempt:
+            continue
+        is_without = after.reason is Reason.NO_EVENT and before.reason is not Reason.NO_EVENT
+        jobs = story.store.history.jobs_between(after.id.job, write.at - MOST_SKEW_MS, write.at)
+        if (after.attempt or is_without) and all(job.spec.needs_events for job in jobs):
+            yield write, after.attempt > 0
+
+
+def _accepted_at(row: WaitingEvent) -> int:
+    return LATEST - int(row.key.name.split(".")[2])
+
+
+def _a_fire_that_needs_an_event_begins_with_an_earlier_one(story: Story) -> Iterator[str]:
+    rows = {(row.key.job, row.digest): row for row in story.store.waiting_events.values()}
+    for write, has_begun in _fires_that_need_events(story):
+        run = write.after
+        event = rows.get((run.id.job, run.event_digest or ""))
+        if has_begun and (event is None or _accepted_at(event) >= run.id.fire_at):
+            yield f"{run.id} began with {event}"
+
+
+def _no_event_lets_two_fires_begin(story: Story) -> Iterator[str]:
+    """An event that was sent again after its job got another pattern counts for that one, too."""
+    used = Counter(
+        (write.after.id.job, write.after.event_digest) for write, begun in _fires_that_need_events(story) if begun
+    )
+    for (key, event), count in used.items():
+        if count > len({write.after.spec.event for write in story.store.history.of_job(key)}):
+            yield f"{count} fires of {key.job_id} began with {event}"
+
+
+def _a_fire_is_skipped_only_if_no_event_is_left_for_it(story: Story) -> Iterator[str]:
+    """Each event that the job had heard by then, from before the fire, is used, or older than one that is."""
+    used: dict[JobKey, list[tuple[int, RunId]]] = defaultdict(list)
+    for row in story.store.waiting_events.values():
+        if row.used_by is not None:
+            used[row.key.job].append((_accepted_at(row), row.used_by))
+    history = story.store.history
+    for write, has_begun in _fires_that_need_events(story):
+        run = write.after
+        for put in () if has_begun else story.bus.puts:
+            at, heard_at = put.event.accepted_at, story.bus.done_at.get(put.name, 0)
+            is_due = put not in story.bus.lost and at < run.id.fire_at and 0 < heard_at < write.at - _CLAIM_MS
+            if not is_due or history.job_at(run.id.job, put.at - 1) is None:
+                continue
+            jobs = history.jobs_between(run.id.job, put.at - 1, write.at)
+            kinds = {(job.spec.event, job.spec.needs_events, job.generation) for job in jobs}
+            is_left = not any(at <= other < run.id.fire_at and by != run.id for other, by in used[run.id.job])
+            if len(kinds) == 1 and all(_listens(job, put.event) for job in jobs) and is_left:
+                yield f"{run.id} was skipped, and {put} is left"
+
+
 PROMISES = (
+    _a_fire_that_needs_an_event_begins_with_an_earlier_one,
+    _no_event_lets_two_fires_begin,
+    _a_fire_is_skipped_only_if_no_event_is_left_for_it,
     _an_event_makes_a_run_of_each_job_that_listens,
     _a_run_on_an_event_is_of_a_job_that_listened,
     _an_event_makes_no_two_runs_of_a_job,

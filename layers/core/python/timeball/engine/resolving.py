@@ -7,13 +7,16 @@ by now, or the version was replaced at that moment), the task is read again by i
 from collections.abc import Mapping, Sequence
 
 from timeball.domain.changes.resolve import resolve, version_for
-from timeball.domain.model.ids import JobKey, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import Work
 from timeball.engine.blackouts.read import within_ceilings
 from timeball.engine.context import Context
+
+_Works = Mapping[tuple[JobKey, str | None], Work | None]
+"""Works, by their jobs and names; None: it is gone."""
 
 
 def resolved(context: Context, jobs: Sequence[Job]) -> list[Job]:
@@ -65,21 +68,22 @@ def _read(
     return jobs, found | _read_again(context, missed) if missed else found
 
 
-def _seen(run: Run, job: Job | None, tasks: Mapping[TaskRef, Task], works: Mapping[RunId, Work | None]) -> Job | None:
-    """Return a job as a run of it sees it, without its work if the payload that the run was given is gone."""
+def _seen(run: Run, job: Job | None, tasks: Mapping[TaskRef, Task], works: _Works) -> Job | None:
+    """Return a job as a run of it sees it, without its work if the payload or event that the run was given is gone."""
     if job is None:
         return None
-    work = works.get(run.id)
-    if work is None and run.id in works:
+    own, event = (run.id.job, run.work_digest), (run.id.job, run.event_digest)
+    if any(name in works and works[name] is None for name in (own, event)):
         return with_spec(job, work=None)
     ref = version_for(run, job)
-    return resolve(None if ref is None else tasks.get(ref), job, work)
+    return resolve(None if ref is None else tasks.get(ref), job, works.get(own), works.get(event))
 
 
-def _works_of(context: Context, runs: Sequence[Run]) -> dict[RunId, Work | None]:
-    """Return the work of the runs that were given some."""
-    own = {run.id: (run.id.job, run.work_digest) for run in runs if run.work_digest is not None}
-    return dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
+def _works_of(context: Context, runs: Sequence[Run]) -> _Works:
+    """Return the payloads and the events that runs were given."""
+    given = ((run.id.job, name) for run in runs for name in (run.work_digest, run.event_digest) if name is not None)
+    names = list(dict.fromkeys(given))
+    return dict(zip(names, context.store.works.read(names), strict=True)) if names else {}
 
 
 def _read_again(context: Context, refs: Sequence[TaskRef]) -> dict[TaskRef, Task]:

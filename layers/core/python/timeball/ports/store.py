@@ -10,7 +10,7 @@ from timeball.domain.model.jobs.calendar import Calendar, CalendarKey
 from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
+from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey, WaitingEvent, WaitingEventKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.domain.planning.era import Era
@@ -48,6 +48,8 @@ class Store:
     calendar_uses: Links[CalendarKey]
     """The jobs that may name each calendar."""
     subscriptions: Rows[SubscriptionKey, Subscription]
+    waiting_events: NamedRows[JobKey, WaitingEventKey, WaitingEvent]
+    """The events that came for fires of each job, the newest first."""
     patterns: Rows[str, Patterns]
     """The event patterns of each tenant."""
     uniques: Rows[UniqueKey, UniqueKeyRow]

@@ -15,7 +15,7 @@ from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.key import Key, tenant_of
 from timeball.domain.model.tenants.session import Session, key_id_of
 from timeball.domain.model.tenants.tenant import Tenant
-from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
+from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey, WaitingEvent, WaitingEventKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.domain.planning.era import Era
@@ -92,6 +92,9 @@ class MemoryStore(Store):
         self.eras: MemoryFormerRows[str, Era] = MemoryFormerRows(memory)
         self.calendar_uses: MemoryLinks[CalendarKey] = MemoryLinks(memory)
         self.subscriptions: MemoryRows[SubscriptionKey, Subscription] = MemoryRows(memory)
+        self.waiting_events: MemoryNamedRows[JobKey, WaitingEventKey, WaitingEvent] = MemoryNamedRows(
+            memory, attrgetter("job", "name")
+        )
         self.patterns: MemoryRows[str, Patterns] = MemoryRows(memory, "tenant")
         self.uniques: MemoryRows[UniqueKey, UniqueKeyRow] = MemoryRows(memory)
         self.attempts: MemoryAttempts = MemoryAttempts(memory)

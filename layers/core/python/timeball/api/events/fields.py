@@ -136,7 +136,10 @@ class EventFields(Strict):
 
     event: Pattern | None = Field(
         None,
-        description="An EventBridge pattern of the events on which the job runs; a recurring schedule may fire it too.",
+        description=(
+            "An EventBridge pattern of the events on which the job runs. With a recurring schedule, a fire runs only "
+            "if an event came since the last one that a fire used; the newest is the payload's `event`."
+        ),
     )
 
 

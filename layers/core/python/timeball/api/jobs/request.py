@@ -20,6 +20,7 @@ from timeball.api.jobs.policies import PolicyFields, beyond_an_answer
 from timeball.api.schedules.fields import NEEDS, RECURRING, CalendarUseField, Delay, ScheduleFields, bad_window
 from timeball.api.targets.http import Handler, TaskId
 from timeball.api.targets.models import Target
+from timeball.domain.changes.resolve import EVENT_MEMBER
 from timeball.domain.model.jobs.job import Guarantee
 from timeball.domain.model.terms.notify import MOST_IN_A_ROW
 from timeball.domain.model.terms.policies import MAX_CAUGHT_UP, CatchUpPolicy, OverlapPolicy
@@ -205,8 +206,17 @@ def _beside_events(request: JobRequest, given: set[str]) -> Iterator[FieldError]
         yield FieldError(
             "notify.onLate", "A job that runs on events alone is never late; give a schedule, or leave this out."
         )
+    if given & {*RECURRING} and "payload" in given and not _has_room_for_event(request.payload):
+        yield FieldError(
+            "payload",
+            "A fire's event becomes the payload's `event`; with an event and a schedule, give an object without one.",
+        )
     if request.depends_on:
         yield FieldError("dependsOn", "A job either runs on events or waits for others; leave out this or event.")
+
+
+def _has_room_for_event(payload: object) -> bool:
+    return payload is None or (isinstance(payload, dict) and EVENT_MEMBER not in payload)
 
 
 def _in_time(request: JobRequest, now: int) -> Iterator[FieldError]:

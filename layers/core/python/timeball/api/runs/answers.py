@@ -84,7 +84,9 @@ class RunAnswer(AnswerModel):
     run_id: Text = attribute("id", description="The id of the run.")
     job_id: str = attribute("id.job.job_id", description="The id of its job.")
     fire_time: Time = attribute("id.fire_at", description="The nominal instant.")
-    moved_to: Time | None = Field(description="The start without jitter, if its calendar or triggers moved it.")
+    moved_to: Time | None = Field(
+        description="The start without jitter, if its calendar, its triggers or the wait for its events moved it."
+    )
     last_fire_time: Time | None = Field(description="The last instant of a range of skipped fires.")
     count: int = Field(description="The number of instants that this row stands for.")
     origin: Origin = attribute("shown_origin", description="Why the run exists.")

@@ -38,6 +38,9 @@ class UpcomingAnswer(AnswerModel):
         "null if it will not run."
     )
     will_run: bool = Field(description="Whether it will run, as its job, calendar and freezes stand now.")
+    needs_event: bool = Field(
+        description="Whether it runs only if an event that its job's pattern matches comes before it."
+    )
     reason: Reason | None = Field(description="Why it will not run; null if it will.")
 
 

@@ -44,7 +44,7 @@ from timeball.domain.model.jobs.calendar import Calendar
 from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.tenant import LEAST_WEIGHT
-from timeball.domain.model.terms.event import Patterns, Subscription
+from timeball.domain.model.terms.event import Patterns, Subscription, WaitingEvent
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.domain.planning.era import Era
@@ -101,6 +101,11 @@ def dynamo_store(
         former_calendars=DynamoFormerRows(rows, Calendar, keys.former_calendars_in),
         calendar_uses=DynamoLinks(rows, keys.use_key, "at"),
         subscriptions=DynamoRows(rows, _marked(Subscription, keys.SUBSCRIPTIONS)),
+        waiting_events=DynamoNamedRows(
+            rows,
+            row_kind(WaitingEvent, "key", keys.waiting_event_key, keys.waiting_event_in, mapper.of_waiting_event),
+            _waiting_events_of,
+        ),
         patterns=DynamoRows(rows, row_kind(Patterns, "tenant", keys.patterns_key, keys.tenant_in)),
         uniques=DynamoRows(rows, _marked(UniqueKeyRow, keys.UNIQUES, expiry_of_unique)),
         attempts=DynamoAttempts(rows),
@@ -121,6 +126,10 @@ def dynamo_store(
 
 def _backfills_of(job: JobKey) -> keys.Key:
     return {**keys.job_key(job), "sk": keys.BACKFILL}
+
+
+def _waiting_events_of(job: JobKey) -> keys.Key:
+    return {**keys.job_key(job), "sk": keys.WAITING_EVENT}
 
 
 def _calendars_of(tenant: str) -> keys.Key:

@@ -83,6 +83,8 @@ class Decision:
     """The limiters that have given it a slot."""
     keeps_slots: bool = False
     """The limiters could not be asked, and nothing else holds it: it asks again in a moment."""
+    event: str | None = None
+    """The name of the work with the event that lets it begin; only with CLAIM. None: no gate gave it one."""
     job: Job | None = None
     """Its job with what a gate adds for its call; only with CLAIM. None: a gate adds nothing."""
     is_watched: bool = False

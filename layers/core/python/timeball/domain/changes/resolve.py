@@ -4,6 +4,9 @@ Invariant: this is the only module that merges them. A job's row says which task
 resolved job is only read and never stored.
 """
 
+import json
+from typing import Final
+
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.jobs.job import Completion, Job, JobSpec
@@ -11,6 +14,9 @@ from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import Override
+
+EVENT_MEMBER: Final = "event"
+"""The member of a payload that holds the event of a fire."""
 
 
 def version_for(run: Run, job: Job) -> TaskRef | None:
@@ -23,8 +29,8 @@ def version_for(run: Run, job: Job) -> TaskRef | None:
     return TaskRef(TaskKey(job.key.tenant, job.task_id), run.task_version if run.task_id == job.task_id else None)
 
 
-def resolve(task: Task | None, job: Job, trigger: Work | None = None) -> Job:
-    """Return a job as a run of it sees it: with a version of its task, and with the run's own payload.
+def resolve(task: Task | None, job: Job, trigger: Work | None = None, event: Work | None = None) -> Job:
+    """Return a job as a run of it sees it: with a version of its task, with the run's own payload, and with its event.
 
     The target always comes from the task: a job with a target of its own names no task. A job that was read without its
     work stays without it.
@@ -32,8 +38,23 @@ def resolve(task: Task | None, job: Job, trigger: Work | None = None) -> Job:
     spec = job.spec
     if spec.work is not None and trigger is not None:
         spec = evolve(spec, work=evolve(spec.work, payload=trigger.payload))
+    if spec.work is not None and event is not None:
+        spec = evolve(spec, work=with_event(spec.work, event))
     spec = resolve_spec(task, spec)
     return job if spec is job.spec else evolve(job, spec=spec)
+
+
+def with_event(work: Work, event: Work) -> Work:
+    """Return work whose payload includes an event, which is another work's payload.
+
+    The payload of a job that needs events is an object without an `event`. A person may have retried the run with
+    another event, or with a payload that is no object: such a payload stays as it is.
+    """
+    text = "{}" if work.payload in (None, "null") else work.payload.strip()
+    own = json.loads(text)
+    if not isinstance(own, dict) or EVENT_MEMBER in own:
+        return work
+    return evolve(work, payload=f'{text[:-1]}{"," if own else ""}"{EVENT_MEMBER}":{event.payload}}}')
 
 
 def resolve_spec(task: Task | None, spec: JobSpec) -> JobSpec:

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
     SKIPPED_MANUALLY = "skipped_manually", "A user skipped it."
     PAUSED = "paused", "The job was paused when its turn in the cycle came."
+    NO_EVENT = "no_event", "No event came for this fire since the last one that a fire has used."
     JOB_PAUSED = "job_paused", "The job was paused when the event came."
     IN_TIME = "in_time", "It was a notice of a late run, and that run is in time."
     SUPERSEDED = "superseded", "The job was rescheduled, and the new schedule does not have this instant."

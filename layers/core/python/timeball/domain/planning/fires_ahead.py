@@ -1,19 +1,20 @@
 """The fires of a job to come, and what the planner and the claim will do with each if nothing is changed before.
 
 They are foretold by the planner's own functions. The answers of parents, the overlap lock, limits and targets are not
-foretold: a fire that meets no pause, freeze, calendar or end of its schedule will run.
+foretold, nor are events: a fire that meets no pause, freeze, calendar or end of its schedule will run.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.policies import PACE_MS
 from timeball.domain.planning.blackouts import Blackouts
-from timeball.domain.planning.planner import caught_up, is_missed, jitter_ms
+from timeball.domain.planning.planner import caught_up, delivery_ms, is_missed, jitter_ms
 from timeball.domain.time.instants import EARLIEST, LATEST
 from timeball.domain.time.schedule import fires
 
@@ -33,6 +34,8 @@ class FireAhead:
     """When its run starts, with its jitter (ms); None: it will not run."""
     reason: Reason | None = None
     """Why it will not run."""
+    needs_event: bool = False
+    """It runs only if an event comes before it."""
 
     @property
     def will_run(self) -> bool:
@@ -76,11 +79,15 @@ class _Foresight:
     def written(self, fire_at: int) -> FireAhead:
         """Return a fire that has a row: a run, or a fire that a user or the calendar skips."""
         is_skipped = self.job.skipped_from is not None and fire_at >= self.job.skipped_from
-        return self._foretold(fire_at, is_skipped=is_skipped)
+        return self._of_event(self._foretold(fire_at, is_skipped=is_skipped))
 
     def planned(self, fire_at: int) -> FireAhead:
         """Return what the planner and the claim will do with a fire that has no row, or only a user's skip."""
-        return self._foretold(fire_at, is_skipped=self.job.skipped_to is not None and fire_at <= self.job.skipped_to)
+        is_skipped = self.job.skipped_to is not None and fire_at <= self.job.skipped_to
+        return self._of_event(self._foretold(fire_at, is_skipped=is_skipped))
+
+    def _of_event(self, fire: FireAhead) -> FireAhead:
+        return evolve(fire, needs_event=True) if self.job.spec.needs_events else fire
 
     def _foretold(self, fire_at: int, *, is_skipped: bool) -> FireAhead:
         job = self.job
@@ -88,7 +95,7 @@ class _Foresight:
         reason = self._reason_against(starts_at, is_skipped=is_skipped)
         if reason is not None or starts_at is None:
             return FireAhead(job.key, fire_at, None, reason)
-        start = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
+        start = starts_at + delivery_ms(job.spec) + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
         held_until = self.excluded.frozen.end_of(fire_at) or self.excluded.frozen.end_of(start)
         if held_until is None:
             return FireAhead(job.key, fire_at, start)

@@ -16,7 +16,7 @@ from timeball.domain.model.runs.values import NO_WAITS, GateWaits, Guarantor
 from timeball.domain.model.terms.event import Event, SubscriptionKey, subscription_key
 from timeball.domain.model.terms.flow import Collected
 from timeball.domain.planning.collecting import collects_submits
-from timeball.domain.planning.planner import SkippedRange, Start
+from timeball.domain.planning.planner import SkippedRange, Start, delivery_ms
 from timeball.domain.run_ends.effects import guarantor_of, joins_cycles
 from timeball.domain.time.schedule import fires
 
@@ -34,7 +34,8 @@ def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int)
     if job.spec.runs_wait:
         ahead_ms = horizon_at - now if job.spec.judges_latest else 0  # it is evaluated at its start, not before
         return evolve(run, waits=True, due_at=plan.not_before + ahead_ms, reason=Reason.WAITING_FOR_PARENTS)
-    return evolve(run, due_at=plan.not_before if plan.not_before > horizon_at else None)
+    is_later = plan.not_before - delivery_ms(job.spec) > horizon_at
+    return evolve(run, due_at=plan.not_before if is_later else None)
 
 
 def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:

@@ -3,7 +3,8 @@
 The row belongs to the job's next fire, and is a run or a skipped range. The first row that is stored there decides for
 all processes: a later process continues after it. So any process may plan, at any time, and repeatedly.
 
-A fire starts up to its job's jitter later, the same on every replay; the fire time never moves. A fire is missed once
+A fire starts up to its job's jitter later, the same on every replay; the fire time never moves. A fire that needs an
+event starts two seconds later still, and its claim decides whether one came. A fire is missed once
 it is `misfire_ms` late, where jitter does not count as lateness. A fire whose start lay in a pause or a freeze of its
 job is also missed, however recent, once that time is over. The newest missed fires are caught up, as many and as old as
 the job's policy allows, one a second; all others are skipped. Scan, claim and resume share that decision. One-offs
@@ -15,7 +16,7 @@ from itertools import islice, takewhile
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, fraction_of
-from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import PACE_MS, CatchUp
@@ -29,6 +30,9 @@ PLANNER_VERSION = 1
 MAX_STEPS = 1_000
 """The most fires that one range skips: a job that is far behind continues with the next plan."""
 
+DELIVERY_MS = 2 * SECOND_MS
+"""How much later a fire that needs an event starts: mostly the bus has delivered by then what came before the fire."""
+
 
 @dataclass(frozen=True)
 class Start:
@@ -39,7 +43,7 @@ class Start:
     not_before: int
     """The instant before which no call may leave (ms)."""
     moved_to: int | None = None
-    """Where its calendar moves it (ms); None: it does not."""
+    """Where its calendar, or the wait for its events, moves it (ms); None: neither does."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,9 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Blackou
     starts_at = excluded.starts_at(job.spec.schedule, fire_at)
     if starts_at is None:
         return _calendar_range(job, fire_at, now, excluded)
-    not_before = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
-    start = Start(fire_at, not_before, None if starts_at == fire_at else starts_at)
+    begins_at = starts_at + delivery_ms(job.spec)
+    not_before = begins_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
+    start = Start(fire_at, not_before, None if begins_at == fire_at else begins_at)
     is_late = is_missed(job, fire_at, starts_at, now, misfire_ms, excluded)
     return _plan_missed(job, start, now, misfire_ms, excluded) if is_late else start
 
@@ -171,6 +176,11 @@ def jitter_ms(key: JobKey, fire_at: int, jitter_seconds: int) -> int:
     if not jitter_seconds:
         return 0
     return int(fraction_of("jitter", key.tenant, key.job_id, fire_at) * jitter_seconds * SECOND_MS)
+
+
+def delivery_ms(spec: JobSpec) -> int:
+    """Return how much later (ms) the fires of a job start, so that the bus can deliver their events."""
+    return DELIVERY_MS if spec.needs_events else 0
 
 
 def _plan_missed(job: Job, start: Start, now: int, misfire_ms: int, excluded: Blackouts) -> Start | SkippedRange:

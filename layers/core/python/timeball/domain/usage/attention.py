@@ -209,7 +209,8 @@ def _success_at(newest: Sequence[Run], *, has_more: bool) -> int:
 def _silent(job: Job, success_at: int, excluded: Blackouts, now: int) -> Attention | None:
     """Return that no run has succeeded for some fires of the job's own; None while it is paused or frozen."""
     schedule = job.spec.schedule
-    if job.status is not JobStatus.PENDING or not schedule.is_recurring or excluded.frozen.end_of(now) is not None:
+    is_awaited = schedule.is_recurring and not job.spec.needs_events  # without events such a job is silent
+    if job.status is not JobStatus.PENDING or not is_awaited or excluded.frozen.end_of(now) is not None:
         return None
     since = max(job.created_at, job.change.at, success_at)
     if now - since < SILENT_MS or _fires_between(schedule, excluded, since, now) < SILENT_FIRES:

@@ -1,5 +1,7 @@
 """Put events onto the bus, and turn the bus's matches into runs: one for each job with the pattern, and each event.
 
+For a job that also has a schedule, the event waits for the next fire instead (waiting.py).
+
 The note of an event fixes its instant, so a sender whose answer was lost sends it again, and a repeat makes the same
 runs. The event's message is removed last: if a process dies before that, the event comes again, and finds the same
 runs.
@@ -19,6 +21,7 @@ from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import BusRule, Event, Matched, name_of_event
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.planning.ledger import event_row
+from timeball.domain.planning.waiting_events import waiting_event
 from timeball.domain.sharing.fairness import (
     Pace,
     comes_again_at,
@@ -87,7 +90,8 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
 
     Order of writes of receive (the events that the bus matched):
 
-    1. Insert the runs of a page of the jobs with the pattern, in the order of their ids, with a due key.
+    1. Insert the runs of a page of the jobs with the pattern, in the order of their ids, with a due key; of a job that
+       also has a schedule, insert the event instead: it waits for the job's next fire.
     2. Send.
     3. Drop the key; then the next page.
     4. If the tenant is ahead of its pace, or at its quota: send the event again with the job to continue after, delayed
@@ -182,17 +186,27 @@ def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
 
 
 def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
-    """Insert the row of each event for each job, and send the rows that are runs."""
+    """Insert the row of each event for each job, and send the rows that are runs. Some events wait for fires."""
     works = [(one.job.key, evolve(one.job.spec.work or Work(), payload=one.payload)) for one in meant]
     digests = context.store.works.save(works, now)
-    seen = resolved_for_runs(context, [one.job for one in meant])
-    pairs = zip(seen, meant, digests, strict=True)
-    rows = [event_row(job, one.event, digest, now, put_off=one.is_held) for job, one, digest in pairs]
+    at_once = _without_waiting(context, list(zip(meant, digests, strict=True)), now)
+    seen = resolved_for_runs(context, [one.job for one, _ in at_once])
+    rows = [
+        event_row(job, one.event, digest, now, put_off=one.is_held)
+        for job, (one, digest) in zip(seen, at_once, strict=True)
+    ]
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
     for row in new:
         skipped(context, row, 1)
     resend_if_possible(context, [row for row in new if not row.is_terminal])
+
+
+def _without_waiting(context: Context, named: Sequence[tuple[_Meant, str]], now: int) -> list[tuple[_Meant, str]]:
+    """Let events wait for the fires of jobs that need them; return the other events, which make runs at once."""
+    waiting = [waiting_event(one.job, one.event, digest) for one, digest in named]
+    context.store.waiting_events.insert([one for one in waiting if one is not None], now)
+    return [pair for pair, waits in zip(named, waiting, strict=True) if waits is None]
 
 
 def _retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:

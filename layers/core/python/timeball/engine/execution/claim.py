@@ -57,7 +57,8 @@ _WRITTEN = frozenset({ClaimAction.CLAIM, ClaimAction.PUT_OFF, *_DONE} - {ClaimAc
 class Claim:
     """The run that a message names, and its job, as they were read, then as they stand; and the decision.
 
-    `is_watched`: the run's resource has failed lately, so its success is recorded.
+    `is_watched`: the run's resource has failed lately, so its success is recorded. `event`: the event that a gate gave
+    it, which its row names once it is claimed.
     """
 
     run: Run | None
@@ -65,11 +66,13 @@ class Claim:
     decision: Decision
     is_watched: bool = False
     excluded: Blackouts = NOTHING
+    event: str | None = None
 
     def decide(self, decision: Decision) -> None:
         """Replace the decision, by that of a gate."""
         self.decision = decision
         self.job = decision.job or self.job
+        self.event = decision.event or self.event
         self.is_watched |= decision.is_watched
 
     @property
@@ -107,13 +110,14 @@ def claim(
        and for capacity: a message without capacity is kept for some seconds, and then sent anew before it is removed.
     2. Read runs and jobs strongly.
     3. Decide (`domain/attempts/claim.py`); if the job says so, a newer run supersedes this one.
-    4. Acquire the overlap lock, if the job has one.
-    5. Check the resource's circuit.
-    6. Ask the limiters of its limits and of its tenant's quotas, if any: the limiter names a run that may begin before
-       step 8; a run that must wait is swapped into the line instead; a run that waits for anything else is swapped out
+    4. Take the event that its fire needs, if the job has both a pattern and a schedule.
+    5. Acquire the overlap lock, if the job has one.
+    6. Check the resource's circuit.
+    7. Ask the limiters of its limits and of its tenant's quotas, if any: the limiter names a run that may begin before
+       step 9; a run that must wait is swapped into the line instead; a run that waits for anything else is swapped out
        of its line, and gives back its slots.
-    7. Note on the job a start that comes days late.
-    8. Swap to `running`, attempt + 1, owner, lease.
+    8. Note on the job a start that comes days late.
+    9. Swap to `running`, attempt + 1, owner, lease.
 
     Safe: of any number of messages one wins; the messages of a dead executor come back after the lease. A claim whose
     answer was lost is repeated, finds itself done, and continues with the job as it was read then.
@@ -192,6 +196,8 @@ def _pass_gate(context: Context, gate: Gate, claims: Sequence[Claim], now: int) 
 def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:
     """Return a run as it was decided, with the gates that have held it so far."""
     after = decided(run, one.job, one.decision, owner, now, rules)
+    if one.event is not None and one.decision.action is ClaimAction.CLAIM:
+        after = evolve(after, event_digest=one.event)
     if one.job is None or one.decision.action not in (ClaimAction.CLAIM, ClaimAction.LINE_UP, ClaimAction.DEFER):
         return after
     gate_waits = with_gate_waits(run, one.job, now, rules.misfire_ms, one.excluded, one.decision.starts_at or 0)

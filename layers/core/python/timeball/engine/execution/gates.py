@@ -22,11 +22,13 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
+from timeball.domain.planning.waiting_events import needs_event
 from timeball.domain.run_ends.effects import guarantor_of
 from timeball.domain.sharing.overlap import LockStep
 from timeball.engine.compare_and_swap import change_all
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import parents_of_runs
+from timeball.engine.events.waiting import take_events
 from timeball.engine.execution.circuits import check_circuits
 from timeball.engine.execution.limits_gate import pass_limiters
 from timeball.engine.runs.attempts import answer_of
@@ -185,6 +187,7 @@ def note_late_starts(context: Context, starting: Starting, now: int) -> Decision
 
 GATES = (
     Gate(may_be_replaced, _skip_replaced),  # first: a run that is skipped need not take anything
+    Gate(needs_event, take_events),  # a run without an event must disturb no earlier run that holds the lock
     Gate(takes_answers, _pass_parents),  # this may fail the run for good, so before it takes anything
     Gate(needs_lock, _take_locks),  # before all waits for a time or a slot, so that runs of a job stay in order
     Gate(calls_target, check_circuits),  # before the limiters: a run that waits for its resource keeps no slot

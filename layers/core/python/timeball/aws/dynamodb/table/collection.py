@@ -128,14 +128,14 @@ class DynamoNamedRows(DynamoRows[RowKey, Row], Generic[Owner, RowKey, Row]):
 
     def of_owner(self, owner: Owner, after: str = "", limit: int | None = None) -> list[Row]:
         """Return an owner's rows after a name."""
-        rows = map(self._kind.to_row, rows_after(self._table.reader, self._range_of(owner), after))
+        rows = map(self._kind.to_row, rows_after(self._table.reader, self._range_of(owner), after, limit))
         return [*islice(filter(self._is_shown, rows), limit)]
 
 
-def rows_after(reader: TableReader, prefix: Key, name: str) -> Iterator[dict[str, Any]]:
-    """Return the rows whose sort keys have a prefix, after a name."""
+def rows_after(reader: TableReader, prefix: Key, name: str, page: int | None = None) -> Iterator[dict[str, Any]]:
+    """Return the rows whose sort keys have a prefix, after a name, `page` in each request."""
     # A space sorts before any character of a name, or with which one continues.
-    return reader.between(prefix["pk"], f"{prefix['sk']}{name} ", prefix["sk"] + LAST)
+    return reader.between(prefix["pk"], f"{prefix['sk']}{name} ", prefix["sk"] + LAST, page)
 
 
 def _is_of(item: Item, row: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from timeball.domain.model.jobs.calendar import CalendarKey
 from timeball.domain.model.jobs.revision import Announcement, RevisionId
 from timeball.domain.model.jobs.task import TaskRef
 from timeball.domain.model.runs.run import Permit, Run, RunState
-from timeball.domain.model.terms.event import SubscriptionKey
+from timeball.domain.model.terms.event import SubscriptionKey, WaitingEventKey
 from timeball.domain.model.terms.flow import UniqueKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.hours import HourKey
@@ -36,6 +36,7 @@ Name = TypeVar("Name")
 JOB = "JOB"
 RUN = "RUN#"
 BACKFILL = "BACKFILL#"
+WAITING_EVENT = "EVENT#"
 CHILD = "CHILD#"
 HOUR = "HOUR#"
 ANNOUNCED = "CHANGE#"
@@ -143,6 +144,16 @@ def backfill_key(key: BackfillKey) -> Key:
 def backfill_in(pk: str, sk: str) -> BackfillKey:
     """Return the name of the backfill in a key."""
     return BackfillKey(job_of(pk), sk.removeprefix(BACKFILL))
+
+
+def waiting_event_key(key: WaitingEventKey) -> Key:
+    """Return the key of an event that waits for a fire: in its job's item collection."""
+    return {"pk": job_key(key.job)["pk"], "sk": f"{WAITING_EVENT}{key.name}"}
+
+
+def waiting_event_in(pk: str, sk: str) -> WaitingEventKey:
+    """Return the name of the waiting event in a key."""
+    return WaitingEventKey(job_of(pk), sk.removeprefix(WAITING_EVENT))
 
 
 def edge_key(parent: JobKey, child: JobKey) -> Key:

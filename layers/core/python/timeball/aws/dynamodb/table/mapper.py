@@ -43,6 +43,7 @@ from timeball.domain.model.runs.limiter import Bounds, Limiter
 from timeball.domain.model.runs.notable import is_notable, ordered_at
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.model.terms.event import WaitingEvent
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import Target
@@ -145,6 +146,10 @@ class Mapper:
     def of_task_version(self, task: Task, now: int) -> Item:
         """Return the row of a replaced version, kept for twice as long as an ended run."""
         return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
+
+    def of_waiting_event(self, _: WaitingEvent, now: int) -> Item:
+        """Return what an event that waits for a fire has besides its fields: it is kept as long as its payload."""
+        return {"expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
     def of_limiter(self, limiter: Limiter, now: int) -> Item:
         """Return what a limiter's row has besides its fields.

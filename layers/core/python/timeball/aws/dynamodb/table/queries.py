@@ -61,14 +61,17 @@ class TableReader:
         self._asker.ask(read_the_rest, until)
         return rows
 
-    def between(self, pk: str, first: str, last: str, *, strong: bool = True) -> Iterator[_Row]:
-        """Return the rows of an item collection from one sort key to another, in order.
+    def between(
+        self, pk: str, first: str, last: str, page: int | None = None, *, strong: bool = True
+    ) -> Iterator[_Row]:
+        """Return the rows of an item collection from one sort key to another, in order, `page` in each request.
 
         DynamoDB refuses a range that ends before it begins, so this returns nothing for it.
         """
         if first > last:
             return iter(())
-        return self._rows({**self._range(pk, first, last, ()), "ConsistentRead": strong})
+        paged = {} if page is None else {"Limit": page}
+        return self._rows({**self._range(pk, first, last, ()), "ConsistentRead": strong, **paged})
 
     def backwards(self, pk: str, first: str, last: str, page: int, *, strong: bool = True) -> Iterator[_Row]:
         """Return the rows of a partition from the last sort key to the first, `page` in each request."""

@@ -166,7 +166,7 @@ class JobSpec:
     notify: Notify | None = None  # which targets learn how its runs fare; None: none
     pause_after_failures: int | None = None  # failures in a row that pause it; None: it is not paused
     notice: Notice | None = None  # what it says of another job, if it is a notice; None: it is no notice
-    event: str | None = None  # the pattern of events that let it run (event.py); None: events do not
+    event: str | None = None  # the pattern of events that let it, or its fires, run (event.py); None: no events do
     for_each: str | None = None  # the parent that names its items: one run for each; None: no items
     flow: Flow = field(default_factory=Flow)  # unique key, debounce, concurrency and rate limits
     traceparent: str | None = field(default=None, compare=False)  # the trace that its own run continues; None: none
@@ -185,6 +185,11 @@ class JobSpec:
     def judges_latest(self) -> bool:
         """Whether its runs are judged, at their start, by the latest cycle of a parent."""
         return any(parent.is_latest for parent in self.depends_on)
+
+    @property
+    def needs_events(self) -> bool:
+        """Whether a fire of its schedule runs only if an event has come: it has both a pattern and a schedule."""
+        return self.event is not None and self.schedule.is_recurring
 
     @property
     def job_waits(self) -> bool:

@@ -134,6 +134,8 @@ class Run:
     """How many fires the row covers."""
     work_digest: str | None = None
     """The name of work of its own, such as the payload of a trigger; None: it has the job's."""
+    event_digest: str | None = None
+    """The name of the work that has its event, which its payload includes; None: its fire needed no event."""
     request: str | None = None
     """The client's request that made it; None: no request that may be repeated."""
     fingerprint: str | None = None
@@ -177,7 +179,8 @@ class Run:
     let_go_at: int | None = None
     """When its parents let it run; None: they have not, or it has none."""
     moved_to: int | None = None
-    """When it starts if its calendar, or what it collects, moves it from its fire time; None: they do not."""
+    """When it starts if its calendar, what it collects, or its wait for events moves it from its fire time; None: they
+    do not."""
     spent: Spent = NOTHING
     """What its ended attempts have cost."""
     gate_waits: GateWaits = NO_WAITS

@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.instants import LATEST, MINUTE_MS
 
 BUS_SOURCE: Final = "timeball"
 """The source of events that Timeball puts on its bus."""
@@ -131,6 +131,30 @@ class Event:
         return RunId(job, self.accepted_at, Origin.EVENT, name_of_event(self.attributes), generation)
 
 
+@dataclass(frozen=True, order=True)
+class WaitingEventKey:
+    """The name of an event that waits for a fire."""
+
+    job: JobKey
+    """The job that has the fire."""
+    name: str
+    """Its name within the job, by `waiting_name`."""
+
+
+@dataclass(frozen=True)
+class WaitingEvent:
+    """An event that came for a job with a pattern and a schedule: the job's next fire may use it."""
+
+    key: WaitingEventKey
+    """The job, and the name."""
+    digest: str
+    """The name of the work that has the event as its payload."""
+    used_by: RunId | None = None
+    """The run that has taken it last; None: none has."""
+    revision: int = 1
+    """Counts the writes of the row."""
+
+
 @dataclass(frozen=True)
 class Matched:
     """An event, with the rule that matched it: its runs must be made."""
@@ -154,6 +178,20 @@ def name_of_event(attributes: Mapping[str, Any]) -> str:
 def subscription_key(tenant: str, pattern: str) -> SubscriptionKey:
     """Return the key of the subscription to a pattern, given as canonical text."""
     return SubscriptionKey(tenant, _digest(pattern, 10))
+
+
+def waiting_name(pattern: SubscriptionKey, generation: int, accepted_at: int, event: str = "") -> str:
+    """Return the name of an event that waits: within a pattern and a generation of its job, the newest sorts first.
+
+    Without an event, the name sorts after all events that were accepted later, and before all others.
+    """
+    newest_first = f"{waiting_prefix(pattern, generation)}{LATEST - accepted_at:015d}"
+    return f"{newest_first}.{event}" if event else newest_first
+
+
+def waiting_prefix(pattern: SubscriptionKey, generation: int) -> str:
+    """Return the prefix of the names of all events that wait for fires of a job with this pattern and generation."""
+    return f"{pattern.digest}.{generation:06d}."
 
 
 def bus_pattern(subscription: Subscription) -> str:
