@@ -46,6 +46,7 @@ def test_fires_of_several_jobs_are_merged_by_time(api: Api) -> None:
         "fireTime": "2026-11-21T10:00:00.000Z",
         "startsAt": "2026-11-21T10:00:00.000Z",
         "willRun": True,
+        "needsEvent": False,
         "reason": None,
     }
 

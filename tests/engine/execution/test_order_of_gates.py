@@ -13,6 +13,7 @@ from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.flow import Flow
 from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.planning.waiting_events import needs_event
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.execution.gates import (
     GATES,
@@ -30,12 +31,14 @@ ONCE = new_job(spec("job", At(NOW)), NOW, Shards(1))
 FILLED = replace(RUN, id=replace(RUN.id, origin=Origin.BACKFILL))
 
 PLAIN = [calls_target, any_run, may_start_late]
-ALL = [may_be_replaced, takes_answers, needs_lock, *PLAIN]
+ALL = [may_be_replaced, needs_event, takes_answers, needs_lock, *PLAIN]
 
 # Each case: what the job's spec has, the run, and the gates that it enters.
 ENTERED: dict[str, tuple[dict[str, Any], Run, Sequence[object]]] = {
     "a plain run": ({}, RUN, PLAIN),
     "a newer run replaces it": ({"flow": Flow(supersede=True)}, RUN, [may_be_replaced, *PLAIN]),
+    "its fire needs an event": ({"event": "{}"}, RUN, [needs_event, *PLAIN]),
+    "its fire has its event": ({"event": "{}"}, replace(RUN, attempt=1, event_digest="e"), PLAIN),
     "it was retried by a person": (
         {"flow": Flow(supersede=True)},
         replace(RUN, budget_at=NOW),
@@ -51,7 +54,7 @@ ENTERED: dict[str, tuple[dict[str, Any], Run, Sequence[object]]] = {
     "a retry may outlive the row of its backfill": ({}, replace(FILLED, budget_at=NOW), PLAIN),
     "its payload is gone": ({"work": None}, RUN, [any_run, may_start_late]),
     "all of them": (
-        {"flow": Flow(supersede=True), "pass_parents": True, "overlap": OverlapPolicy.QUEUE_ONE},
+        {"flow": Flow(supersede=True), "event": "{}", "pass_parents": True, "overlap": OverlapPolicy.QUEUE_ONE},
         RUN,
         ALL,
     ),
