@@ -247,6 +247,6 @@ def test_an_event_of_an_earlier_pattern_or_generation_counts_for_no_fire(shop: S
     assert shop.events() == [(20, "new")]
     ended = with_spec(shop.play.job(KEY), work=job.spec.work)
     again = replace(other, schedule=Schedule(Every(10, NOW), end_at=at(90)))
-    renew(shop.play.context(), [(ended, again)])
+    renew(shop.play.context(), [(ended, again)], shop.play.clock.now())
     shop.service.until(at(120))
     assert shop.events() == [(20, "new")]
