@@ -15,11 +15,13 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.planning.ledger import subscription_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.time.schedule import Every, OnEvents, Schedule
+from timeball.domain.time.schedule import At, Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
+from timeball.engine.dependencies.examine import examine
 from timeball.engine.events.receive import publish, receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribe, unsubscribe
 from timeball.engine.scheduling.submit import submit
@@ -241,6 +243,26 @@ def test_a_matched_event_makes_one_run_with_one_call_wherever_a_process_was_stop
             (run,) = world.play.runs(on_events(name))
             assert run.state is RunState.SUCCEEDED
         assert len(world.play.caller.calls) == 2
+
+
+def test_an_event_of_a_job_with_a_child_begins_one_cycle_wherever_a_process_was_stopped() -> None:
+    def published() -> World:
+        world = World()
+        world.create()
+        context, _ = world.at()
+        child = replace(spec("child", At(0)), depends_on=(Parent("job"),), inherits=True)
+        (examined,) = examine(context, [child])
+        submit(context, [examined.spec], world.play.clock.now(), ancestors={child.key: 1})
+        world.publish()
+        return world
+
+    for world in stopped(published, lambda world, points: world.receive(points=points)):
+        world.receive()
+        for name in ("job", "child"):
+            world.play.run_on(on_events(name), 2 * MINUTE_MS)
+            (run,) = world.play.runs(on_events(name))
+            assert (run.state, run.root) == (RunState.SUCCEEDED, "job")
+        assert [call.run.job.job_id for _, call in world.play.caller.calls] == ["job", "child"]
 
 
 def with_a_schedule() -> World:

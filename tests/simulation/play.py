@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from tests.simulation.actors.cadences import judge_by_latest
+from tests.simulation.actors.event_graphs import grow_below_events
 from tests.simulation.actors.events import receive_events, send_events
 from tests.simulation.actors.executions import tell_of_ends
 from tests.simulation.actors.executors import execute_messages
@@ -83,6 +84,7 @@ async def _play(story: Story) -> None:
     actors += [run_pipelines(story)] if story.has_pipelines else []
     actors += [judge_by_latest(story)] if story.has_cadences else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []
+    actors += [grow_below_events(story)] if story.has_event_graphs else []
     actors += [tell_of_ends(story)] if story.has_executions else []
     actors += [come_again(story, number) for number in (1, 2)] if story.has_flows else []
     tasks = [asyncio.create_task(actor) for actor in actors]

@@ -59,6 +59,7 @@ _CADENCES_EACH, _WITH_CADENCES = 40, (31, 36)
 _GENERATIONS_EACH = 20
 _LISTINGS_EACH = 12
 _EVENTS_EACH = 10
+_EVENT_GRAPHS_EACH = 30
 _FLOWS_EACH = 30
 _WITH_EXECUTIONS = (9, 12, 28)
 _EXECUTIONS_EACH = 30
@@ -271,6 +272,11 @@ class Story:
     def has_events(self) -> bool:
         """Whether this is one of the stories in which most jobs run on events."""
         return self.seed % _EVENTS_EACH == 7
+
+    @property
+    def has_event_graphs(self) -> bool:
+        """Whether this is one of the stories in which jobs depend on jobs that run on events."""
+        return self.has_events and self.seed % _EVENT_GRAPHS_EACH == _EVENT_GRAPHS_EACH - 3
 
     @property
     def has_flows(self) -> bool:

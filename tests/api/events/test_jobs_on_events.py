@@ -238,37 +238,86 @@ def test_a_job_on_events_alone_is_never_late(api: Api) -> None:
     assert api.call("PATCH", f"/v1/jobs/{hybrid.body['jobId']}", {"everySeconds": None}).status == 400
 
 
-def test_a_job_cannot_have_parents_and_a_pattern_and_a_job_on_events_alone_cannot_be_a_parent(api: Api) -> None:
-    parent, on_events = api.create(everySeconds=60), api.create(event=PLACED)
+def test_a_job_cannot_have_parents_and_a_pattern(api: Api) -> None:
+    parent = api.create(everySeconds=60)
     both = {"handler": "https://example.com", "event": PLACED, "dependsOn": [parent["jobId"]]}
     assert api.call("POST", "/v1/jobs", both).bad_fields() == ["dependsOn"]
-    child = {"handler": "https://example.com", "dependsOn": [on_events["jobId"]]}
-    refused = api.call("POST", "/v1/jobs", child)
-    assert (refused.status, refused.bad_fields()) == (400, ["dependsOn.0"])
-    assert "runs on events alone" in refused.text
 
 
-def test_a_bus_without_room_for_rules_is_reported_in_a_sentence_and_unused_rules_are_removed_first(api: Api) -> None:
-    api.bus.max_rules = 2
-    for source in ("first", "second"):
-        api.create(event={"source": [source]})
-    refused = api.call("POST", "/v1/jobs", {"handler": "https://example.com", "event": {"source": ["third"]}})
-    assert (refused.status, refused.bad_fields()) == (400, ["event"])
-    assert "quota" in refused.text
-    assert len(api.call("GET", "/v1/jobs").body["items"]) == 2
-    api.create(event={"source": ["first"]})  # this pattern has a rule already
-    api.call("POST", "/v1/operations", {"action": "cancel", "match": {"status": "pending"}})
-    assert len(api.bus.rules()) == 2  # no job needs them
-    api.create(event={"source": ["third"]})
-    assert len(api.bus.rules()) == 1
+def test_a_job_that_depends_on_a_job_on_events_runs_for_each_of_its_events(api: Api) -> None:
+    parent = api.create(event=PLACED)
+    child = api.create(dependsOn=[parent["jobId"]])
+    assert (child["scheduleType"], child["nextRunAt"]) == ("event", None)
+    assert child["scheduleText"] == "on events, after its parents"
+    send(api)
+    send(api, id="8")
+    send(api, id="8")
+    roots, rows = runs_of(api, parent), runs_of(api, child)
+    assert [run.state for run in roots] == [RunState.QUEUED] * 2
+    assert [run.reason for run in rows] == [Reason.WAITING_FOR_PARENTS] * 2
+    shown = api.call("GET", f"/v1/runs/{roots[0].id}").body
+    assert shown["cycleId"] == f"event-{NOW}-{roots[0].id.series}"
+    cycle = api.call("GET", f"/v1/cycles/{child['jobId']}/{shown['cycleId']}").body
+    assert [(one["jobId"], one["status"]) for one in cycle["items"]] == [
+        (parent["jobId"], "queued"),
+        (child["jobId"], "queued"),
+    ]
+    assert api.call("GET", f"/v1/jobs/{child['jobId']}/runs").body["items"][0]["origin"] == "event"
 
 
-def test_as_many_jobs_as_may_run_on_one_pattern(api: Api) -> None:
-    most = api.context.rules.max_subscribers
-    body = {"jobs": [{"handler": "https://example.com", "event": PLACED}] * most}
-    assert {one["status"] for one in api.call("POST", "/v1/jobs:batch", body).body["items"]} == {201}
-    refused = api.call("POST", "/v1/jobs", {"handler": "https://example.com", "event": PLACED})
-    assert (refused.status, refused.bad_fields()) == (400, ["event"])
-    (last, *_) = api.call("GET", "/v1/jobs").body["items"]
-    api.call("DELETE", f"/v1/jobs/{last['jobId']}")
-    api.create(event=PLACED)
+def test_a_job_with_events_of_a_parent_cannot_have_a_schedule_or_the_events_of_another(api: Api) -> None:
+    parent, other = api.create(event=PLACED), api.create(event={"source": ["bank"]})
+    body = {"handler": "https://example.com", "dependsOn": [parent["jobId"], other["jobId"]]}
+    refused = api.call("POST", "/v1/jobs", body)
+    assert (refused.status, refused.bad_fields()) == (400, ["dependsOn.1"])
+    assert f'the events of "{other["jobId"]}"' in refused.body["errors"][0]["message"]
+    timed = {"handler": "https://example.com", "dependsOn": [parent["jobId"]], "everySeconds": 60}
+    assert api.call("POST", "/v1/jobs", timed).bad_fields() == ["dependsOn.0"]
+    once = {"handler": "https://example.com", "dependsOn": [parent["jobId"]], "delaySeconds": 60}
+    assert api.call("POST", "/v1/jobs", once).bad_fields() == ["dependsOn.0"]
+
+
+def test_a_job_with_events_of_a_parent_needs_something_else_when_it_leaves_the_parent(api: Api) -> None:
+    parent = api.create(event=PLACED)
+    child = api.create(dependsOn=[parent["jobId"]], name="child")
+    path = f"/v1/jobs/{child['jobId']}"
+    assert api.call("PATCH", path, {"name": "other"}).status == 200
+    assert api.call("PATCH", path, {"dependsOn": None}).bad_fields() == ["dependsOn"]
+    assert api.call("PATCH", path, {"dependsOn": [], "everySeconds": 60}).body["scheduleType"] == "interval"
+
+
+def test_a_child_whose_parent_on_events_is_removed_is_paused_until_it_has_something_to_run_on(api: Api) -> None:
+    parent = api.create(event=PLACED)
+    child = api.create(dependsOn=[parent["jobId"]])
+    path = f"/v1/jobs/{child['jobId']}"
+    assert api.call("DELETE", f"/v1/jobs/{parent['jobId']}").status == 409
+    assert api.call("DELETE", f"/v1/jobs/{parent['jobId']}", query={"children": "detach"}).status == 200
+    left = api.call("GET", path).body
+    assert (left["status"], left["pausedReason"], left["dependsOn"]) == ("paused", "parent_removed", [])
+    assert api.call("PATCH", path, {"name": "other"}).bad_fields() == ["dependsOn"]
+    assert api.call("PATCH", path, {"event": PLACED}).status == 200
+    assert api.call("POST", f"{path}/resume").status == 200
+    send(api)
+    assert len(runs_of(api, child)) == 1
+
+
+def test_a_job_on_events_keeps_them_while_others_depend_on_it(api: Api) -> None:
+    parent = api.create(event=PLACED)
+    api.create(dependsOn=[parent["jobId"]])
+    path = f"/v1/jobs/{parent['jobId']}"
+    assert api.call("PATCH", path, {"everySeconds": 60}).bad_fields() == ["everySeconds"]
+    assert api.call("PATCH", path, {"event": {"source": ["bank"]}}).status == 200
+
+
+def test_a_batch_makes_a_graph_below_a_job_on_events(api: Api) -> None:
+    handler = {"handler": "https://example.com/hook"}
+    jobs = [
+        {**handler, "ref": "report", "dependsOn": ["clean", "count"]},
+        {**handler, "ref": "clean", "dependsOn": ["placed"]},
+        {**handler, "ref": "count", "dependsOn": ["placed"]},
+        {**handler, "ref": "placed", "event": PLACED},
+    ]
+    answer = api.call("POST", "/v1/jobs:batch", {"jobs": jobs})
+    assert [one["status"] for one in answer.body["items"]] == [201] * 4
+    send(api)
+    assert [len(runs_of(api, one["job"])) for one in answer.body["items"]] == [1] * 4

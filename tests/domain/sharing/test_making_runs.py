@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from timeball.domain.sharing.fairness import Pace, comes_again_at, with_made, with_no_room, with_put_off
+from timeball.domain.sharing.fairness import Pace, comes_again_at, next_page, with_made, with_no_room, with_put_off
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 NOW = 1_800_000_000_000
@@ -65,3 +65,17 @@ def test_a_flood_of_hours_is_made_at_the_whole_pace() -> None:
         now += SECOND_MS // 10
     assert made == events
     assert events - 5 <= (now - NOW) / SECOND_MS <= 1.03 * events
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "page"),
+    [
+        ([1, 1, 1], 100, (3, 3)),
+        ([1] * 250, 100, (100, 100)),
+        ([40, 40, 40], 100, (2, 80)),  # a page has whole things
+        ([101, 1], 100, (1, 101)),  # a larger one is a page of its own
+        ([1, 101], 100, (1, 1)),
+    ],
+)
+def test_a_page_has_things_of_so_many_runs(sizes: list[int], most: int, page: tuple[int, int]) -> None:
+    assert next_page(sizes, most) == page

@@ -5,6 +5,7 @@ from typing import Any
 
 import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, given, handed, instead, through, without
+from timeball.domain.dependencies.named_cycle import begun_by_event
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -96,7 +97,14 @@ def _of_any_time(job: Job, _: int) -> tuple[str, str] | None:
     return after_later_events(job, LATEST)
 
 
+def _alone(run: Run, _: Job) -> Run:
+    return run
+
+
 FAULTS = {
+    "an event begins no cycle": Fault(
+        instead(begun_by_event, _alone), "an event begins a cycle of a job on which others depend", 27
+    ),
     "a fire that needs an event begins without one": Fault(
         without(claiming, "GATES", needs_event), "a fire that needs an event begins with an earlier one", 7
     ),

@@ -96,7 +96,9 @@ def _exactly_the_fires_that_a_calendar_or_freeze_prevented_say_so(story: Story) 
         if row.reason is Reason.CALENDAR and not any(closed):
             yield f"{write} was on no date of its calendar"
         spans = [freeze.span for job in jobs for freeze in history.freezes_between(job, from_at, write.at)]
-        was_frozen = any(start <= at < end for start, end in spans for at in (row.id.fire_at, row.not_before))
+        starts = [row.id.fire_at, row.not_before]
+        starts += [row.id.fire_at + DELIVERY_MS] if any(job.spec.needs_events for job in jobs) else []
+        was_frozen = any(start <= at < end for start, end in spans for at in starts)
         if row.reason is Reason.FROZEN and not was_frozen:
             yield f"{write} was due in no freeze"
         if row.reason is Reason.MISFIRED and write.by.startswith("scanner") and _was_frozen(spans, row):

@@ -32,7 +32,9 @@ def _listens(job: Job, event: Event) -> bool:
 
 
 def _runs(story: Story) -> list[Run]:
-    return [run for run in story.store.runs.values() if run.id.origin is Origin.EVENT]
+    """Return the runs that events made; not those of other jobs in the cycles that these began."""
+    of_events = (run for run in story.store.runs.values() if run.id.origin is Origin.EVENT)
+    return [run for run in of_events if run.root is None or run.begins_cycle]
 
 
 def _puts(story: Story) -> dict[tuple[str, str], list[Put]]:
@@ -91,8 +93,9 @@ def _a_run_on_an_event_is_called_with_that_event(story: Story) -> Iterator[str]:
         (tenant, name_of_event(event)): event
         for tenant, (event,), _ in (done.asked[1:] for done in story.done if done.verb == "publish")
     }
-    for run_id, arrivals in story.receiver.calls().items():
-        wanted = sent.get((run_id.job.tenant, run_id.series)) if run_id.origin is Origin.EVENT else None
+    calls = story.receiver.calls()
+    for run_id, arrivals in ((run.id, calls.get(run.id, ())) for run in _runs(story)):
+        wanted = sent.get((run_id.job.tenant, run_id.series))
         for arrival in arrivals if wanted is not None else ():
             if json.loads(arrival.payload or "null") != wanted:
                 yield f"{run_id} was called with {arrival.payload} for {wanted}"

@@ -1,9 +1,8 @@
 """Promises about named cycles: each job of the subtree has one row, and a cancelled backfill lets no run begin."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tests.simulation.story import MOST_SKEW_MS, Story
-from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.dependencies.named_cycle import names_of
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
@@ -14,7 +13,6 @@ from timeball.domain.model.runs.run import Run, RunState
 def _each_job_of_a_subtree_has_a_row_in_its_named_cycle(story: Story) -> Iterator[str]:
     """Each job that depended on the first one from the cycle's beginning until its release."""
     history = story.store.history
-    keys = [key for key in story.store.jobs if key.tenant == WEAVERS]
     began_at: dict[object, int] = {}
     for write in history.runs:
         before, after = write.before, write.after
@@ -25,15 +23,29 @@ def _each_job_of_a_subtree_has_a_row_in_its_named_cycle(story: Story) -> Iterato
         if not is_release or after.state is not RunState.QUEUED:
             continue
         since_at = began_at[after.id] - MOST_SKEW_MS
-        for key in _steady_descendants(story, keys, after.id.job, since_at, write.at):
+        for key in _steady_descendants(story, after.id.job, since_at, write.at):
             if not any(history.run_at(name, write.at) for name in names_of(key, story.store.jobs[key], after.id.cycle)):
                 yield f"{key.job_id} has none: {write}"
 
 
-def _steady_descendants(story: Story, keys: Sequence[JobKey], first: JobKey, since_at: int, at: int) -> set[JobKey]:
+def _an_event_begins_a_cycle_of_a_job_on_which_others_depend(story: Story) -> Iterator[str]:
+    """Others depended on it all the time since the event came onto the bus."""
+    came_at = {put.name: put.at for put in reversed(story.bus.puts)}
+    for write in story.store.history.runs:
+        run = write.after
+        if write.before is not None or run.id.origin is not Origin.EVENT or run.root or run.is_terminal:
+            continue
+        since_at = came_at.get((run.id.job.tenant, run.id.series), write.at) - MOST_SKEW_MS
+        if below := _steady_descendants(story, run.id.job, since_at, write.at):
+            yield f"{write} began none, with {sorted(below)}"
+
+
+def _steady_descendants(story: Story, first: JobKey, since_at: int, at: int) -> set[JobKey]:
     """Return the jobs that depended on a job, also indirectly, all the time between two true times."""
     history, parents = story.store.history, dict[JobKey, set[str]]()
-    for key in keys:
+    for key in story.store.jobs:
+        if key.tenant != first.tenant:
+            continue
         jobs = history.jobs_between(key, since_at, at)
         if history.job_at(key, since_at) is None or not all(map(_takes_part, jobs)):
             continue
@@ -77,6 +89,7 @@ _READ_MS = 60_000
 """How long before its write an evaluation may have read the backfill, in a story of frozen processes."""
 
 PROMISES = (
+    _an_event_begins_a_cycle_of_a_job_on_which_others_depend,
     _each_job_of_a_subtree_has_a_row_in_its_named_cycle,
     _no_run_of_a_cancelled_graph_backfill_is_left_waiting_or_begins,
 )

@@ -19,7 +19,7 @@ from timeball.domain.model.jobs.job import Completion, Job, JobSpec
 from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import CatchUpPolicy, Work
 from timeball.domain.model.terms.target import Override
-from timeball.domain.time.schedule import At, Schedule
+from timeball.domain.time.schedule import At, OnEvents, Schedule
 from timeball.targets.http.addresses import parse_url
 
 _TARGETS: Final = ("target", *(f"notify.{name}" for name in NOTICE_TARGETS))
@@ -42,6 +42,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     unknown = islice(_unknown_nulls(JobRequest, patch, merged), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
     errors += _unscheduled(document, merged)
+    errors += _without_events(job, merged)
     errors += _submitted_under_another(document, merged)
     errors += islice(_taken_elsewhere(document, merged, patch), ENOUGH_ERRORS)
     kept = kept_times(job, request)
@@ -164,6 +165,15 @@ def _unknown_nulls(
 
 def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
     return {"type": "extra_forbidden", "loc": loc, "msg": "", "input": None}
+
+
+def _without_events(job: Job, merged: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Yield an error for a job that ran on the events of a parent and would be left without anything to run on."""
+    is_left = not merged.get("dependsOn") and not merged.keys() & {*SCHEDULE_FORMS, "event"}
+    if is_left and isinstance(job.spec.schedule.timing, OnEvents) and job.spec.event is None:
+        yield FieldError(
+            "dependsOn", "The job ran on events of a job that it depended on; give a schedule or an event."
+        )
 
 
 def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:

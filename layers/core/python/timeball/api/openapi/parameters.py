@@ -42,7 +42,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jobId": _path("The id of the job.", _ID),
     "cycleId": _path(
         "The cycle: its fire time, or for a graph of jobs that run once the fire time of any of them; the `cycleId` of "
-        "a trigger, `manual-…`; or of a backfill, `{backfillId}-{fireTime}`.",
+        "a trigger, `manual-…`; of an event, `event-…`; or of a backfill, `{backfillId}-{fireTime}`.",
         {"type": "string", "anyOf": [{"pattern": INSTANT_SCHEMA["pattern"]}, {"pattern": NAMED_CYCLE}]},
     ),
     "revision": _path("A version of the job.", {"type": "integer", "minimum": 1}),

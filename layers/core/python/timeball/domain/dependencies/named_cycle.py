@@ -1,8 +1,11 @@
 """A cycle with a name of its own: one job and all jobs that depend on it run once, beside their schedules.
 
-A manual trigger or a fire of a backfill begins it, with a run of its first job: the *root*. That run waits until each
-other job of the cycle has a row, and each of these rows waits for the rows of its parents. So a parent without a row is
-outside the cycle: no run waits for it.
+A manual trigger, a fire of a backfill or an event begins it, with a run of its first job: the *root*. That run waits
+until each other job of the cycle has a row, and each of these rows waits for the rows of its parents. So a parent
+without a row is outside the cycle: no run waits for it.
+
+All events of a job that depends on jobs with events come from one of these jobs (examine.py). So an event begins one
+cycle that the job takes part in, however many jobs it runs.
 
 Invariant: rows are inserted parents first, and the root starts last. So a row that is evaluated finds the rows of all
 its parents in the cycle.
@@ -24,12 +27,12 @@ MAX_JOBS = 10_000
 """The most jobs of a named cycle."""
 MAX_RUNS = 100_000
 """The most runs of all cycles of a backfill together."""
-NAMED_CYCLE = r"^(manual-(0|[1-9][0-9]{0,14})-[a-z0-9]{1,26}|[a-z0-9]{26}-.+)$"
+NAMED_CYCLE = r"^((manual|event)-(0|[1-9][0-9]{0,14})-[a-z0-9]{1,26}|[a-z0-9]{26}-.+)$"
 """The pattern of the texts of named cycles."""
 _FIRST_EVALUATION_MS = 30 * SECOND_MS
 """When a run of the cycle is evaluated by itself: usually the ends of its parents wake it before."""
 _YEAR = re.compile(r"\d{4}")
-_MANUAL = re.compile(rf"manual-(0|[1-9][0-9]{{0,14}})-({SERIES.pattern})")
+_BEGUN = re.compile(rf"(manual|event)-(0|[1-9][0-9]{{0,14}})-({SERIES.pattern})")
 
 
 def cycle_name(job_id: str, request: str | None) -> str:
@@ -40,6 +43,11 @@ def cycle_name(job_id: str, request: str | None) -> str:
 def begun(root: Run) -> Run:
     """Return the first run of a named cycle: it waits until the other jobs have their rows."""
     return evolve(root, root=root.id.job.job_id, waits=True)
+
+
+def begun_by_event(run: Run, job: Job) -> Run:
+    """Return the run that an event makes of a job: it begins a named cycle if other jobs depend on the job."""
+    return begun(run) if job.has_children and not run.is_terminal else run
 
 
 def takes_part(job: Job) -> bool:
@@ -87,8 +95,8 @@ def layers(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 def cycle_text(cycle: CycleId) -> str:
     """Return the text that names a cycle to people."""
     match cycle.origin:
-        case Origin.MANUAL:
-            return f"manual-{cycle.fire_at}-{cycle.series}"
+        case Origin.MANUAL | Origin.EVENT:
+            return f"{cycle.origin}-{cycle.fire_at}-{cycle.series}"
         case Origin.BACKFILL:
             return f"{cycle.series}-{format_instant(cycle.fire_at)}"
         case _:
@@ -97,8 +105,8 @@ def cycle_text(cycle: CycleId) -> str:
 
 def parse_cycle(text: str) -> CycleId:
     """Return the cycle that a text names. Raises ValueError if it can name none."""
-    if (manual := _MANUAL.fullmatch(text)) is not None:
-        return CycleId(int(manual[1]), Origin.MANUAL, manual[2])
+    if (begun_by := _BEGUN.fullmatch(text)) is not None:
+        return CycleId(int(begun_by[2]), Origin(begun_by[1]), begun_by[3])
     series, dash, rest = text.partition("-")
     if dash and SERIES.fullmatch(series) and not _YEAR.fullmatch(series):
         return CycleId(parse_instant(rest), Origin.BACKFILL, series)

@@ -33,7 +33,7 @@ _SERIES_OF = {
     Origin.MANUAL: f"(?:{SERIES.pattern})?",
     Origin.BACKFILL: SERIES.pattern,
     Origin.EVENT: SERIES.pattern,
-    Origin.DEPENDENCY: f"[1-9][0-9]{{0,3}}(?:[mb]{SERIES.pattern})?",
+    Origin.DEPENDENCY: f"[1-9][0-9]{{0,3}}(?:[mbe]{SERIES.pattern})?",
 }
 """The form of the rest of a run's id, for a run of a named cycle, of a backfill, on an event, or of an item."""
 
@@ -101,9 +101,9 @@ class CycleId:
     fire_at: int
     """The fire time (ms)."""
     origin: Origin = Origin.SCHEDULE
-    """Why the cycle exists: a schedule, a manual trigger or a backfill."""
+    """Why the cycle exists: a schedule, a manual trigger, a backfill or an event."""
     series: str = ""
-    """Its name, if it has one of its own: the backfill's, or the trigger's; empty for a cycle of the schedule."""
+    """Its name, if it has one of its own: the backfill's, the trigger's or the event's; empty: of the schedule."""
 
     def run_of(self, job: JobKey, generation: int) -> "RunId":
         """Return the run that a job of a generation has in the cycle."""

@@ -9,8 +9,9 @@ is dropped.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, TypeVar
 
 from timeball.domain.model.evolve import evolve
@@ -90,6 +91,15 @@ def most_made(quotas: Quotas) -> int:
 def page_of(most: int) -> int:
     """Return how many runs are made together under a quota of a minute: a small part of it, so that each finds room."""
     return min(PAGE, max(most // 4, 1)) if most else PAGE
+
+
+def next_page(sizes: Sequence[int], most: int) -> tuple[int, int]:
+    """Return how many of the next things make a page of up to `most` runs, and how many runs these are.
+
+    A thing of more runs is a page of its own.
+    """
+    page = max(sum(total <= most for total in accumulate(sizes)), 1)
+    return page, sum(sizes[:page])
 
 
 def with_made(pace: Pace, amount: int, now: int) -> Pace:

@@ -54,7 +54,10 @@ class Cron:
 
 @dataclass(frozen=True)
 class OnEvents:
-    """No fire times: only events let the job run."""
+    """No fire times: only events let the job run, or the job that it depends on."""
+
+    of: str | None = None
+    """The id of the job on whose events a job depends, directly or through others; None: the events are its own."""
 
 
 Timing = At | Every | Cron | OnEvents

@@ -15,7 +15,7 @@ from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, format_instant
-from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Timing
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule, Timing
 from timeball.domain.time.stepper import clock_policies
 from timeball.engine.context import Context
 
@@ -120,8 +120,6 @@ class _Examination:
         if parent is None:
             is_gone = key in self.had and self.rows.get(key) is None
             return None if is_gone else "You have no job with this id; create it first."
-        if isinstance(parent.schedule.timing, OnEvents):
-            return "It runs on events alone, outside any cycle; give it a schedule to wait for."
         if key.job_id == spec.for_each and parent.for_each is not None:
             return "This job has a run for each item itself, and names none; add a job between."
         if not _has_room(self.context, key, self._seen(key), spec.key):
@@ -135,10 +133,10 @@ class _Examination:
         """
         if not spec.inherits:
             return spec
-        schedules = [parent.schedule for key in spec.parent_keys if (parent := self._parent(key))]
+        schedules = [_inherited(parent) for key in spec.parent_keys if (parent := self._parent(key))]
         recurring = [schedule for schedule in schedules if not schedule.is_one_off]
         if recurring:
-            return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
+            return evolve(spec, schedule=recurring[0])
         timings = [schedule.timing for schedule in schedules]
         latest_at = max((timing.at for timing in timings if isinstance(timing, At)), default=None)
         if latest_at is None:  # all parents have expired since the job was created
@@ -150,7 +148,7 @@ class _Examination:
         parent = self._parent(key)
         if parent is None or parent.schedule.is_one_off or key not in spec.cycle_keys:
             return None
-        its, own = _recurrence(parent.schedule.timing), _recurrence(spec.schedule.timing)
+        its, own = _recurrence(_inherited(parent).timing), _recurrence(spec.schedule.timing)
         if its == own:
             return None
         if spec.schedule.is_one_off:
@@ -184,8 +182,18 @@ def _recurrence(timing: Timing) -> dict[str, str]:
             gap, overlap = clock_policies(parse_cron(expression), timing.gap, timing.overlap)
             policy = {"dstPolicy.gap": gap.value, "dstPolicy.overlap": overlap.value}
             return {"cronExpression": f'"{expression}"', "timezone": timezone, **policy}
+        case OnEvents(of):
+            return {"the events of": f'"{of}"'}
         case _:
             return {}
+
+
+def _inherited(parent: JobSpec) -> Schedule:
+    """Return the schedule that a job inherits from a parent: of a job on events, that job's events."""
+    timing = parent.schedule.timing
+    if isinstance(timing, OnEvents):
+        timing = OnEvents(timing.of or parent.key.job_id)
+    return evolve(parent.schedule, timing=timing, max_runs=None)
 
 
 def _stated(recurrence: Mapping[str, str]) -> str:

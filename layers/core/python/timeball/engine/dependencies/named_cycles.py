@@ -45,9 +45,9 @@ def read_members(context: Context, jobs: Sequence[Job], cycle: CycleId) -> dict[
 def fill_cycles(context: Context, roots: Sequence[Run]) -> None:
     """Insert the rows of the other jobs of named cycles, which these runs begin. Raises UnavailableError.
 
-    Order of writes of fill cycles (a manual trigger of a whole graph, or a fire of such a backfill):
+    Order of writes of fill cycles (a manual trigger of a whole graph, a fire of such a backfill, or an event):
 
-    0. The trigger or the backfill has inserted the root, which waits and is due.
+    0. The trigger, the backfill or the event has inserted the root, which waits and is due.
     1. Insert the rows of the descendants, parents first: each waits, and is due later.
     2. Swap the root: released, and due. Then resend.
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from timeball.domain.dependencies.named_cycle import begun_by_event
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.tenants.tenant import Quotas
@@ -27,6 +28,7 @@ from timeball.domain.sharing.fairness import (
     comes_again_at,
     in_turns,
     most_made,
+    next_page,
     page_of,
     with_made,
     with_no_room,
@@ -35,6 +37,7 @@ from timeball.domain.sharing.fairness import (
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.context import Context
+from timeball.engine.dependencies.named_cycles import read_descendants
 from timeball.engine.events.subscribe import count_lately, retire, subscribers
 from timeball.engine.metrics import skipped
 from timeball.engine.resolving import resolved_for_runs
@@ -140,24 +143,29 @@ class _Pacing:
     def share(self, position: int, one: Matched, jobs: Sequence[Job]) -> list[_Meant]:
         """Return the runs that an event may make now, in the order of its jobs' ids; put off the rest."""
         own = sorted((job for job in jobs if job.key.job_id > one.after), key=lambda job: job.key.job_id)
-        count = self._may_be_made(one, len(own))
+        sizes = [_size_of(self.context, job) for job in own]
+        count = self._may_be_made(one, sizes)
         payload, is_held = one.event.payload, one.again and most_made(self.quotas[one.rule.key.tenant]) > 0
         if count < len(own):
             rest = evolve(one, after=own[count - 1].key.job_id) if count else one
-            self._put_off(position, rest, len(own) - count)
+            self._put_off(position, rest, sum(sizes[count:]))
         return [_Meant(job, one.event, payload, is_held) for job in own[:count]]
 
-    def _may_be_made(self, one: Matched, amount: int) -> int:
-        """Count runs of an event that may be made now, page by page; return how many."""
+    def _may_be_made(self, one: Matched, sizes: Sequence[int]) -> int:
+        """Count runs of an event that may be made now, page by page; return of how many jobs.
+
+        `sizes` are the rows that the run of each job needs, with its cycle.
+        """
         tenant, count = one.rule.key.tenant, 0
-        size = page_of(most_made(self.quotas[tenant]))
-        while count < amount and not self.paces[tenant].is_ahead(self.now):
-            page = min(size, amount - count)
-            room = room_at(self.context, tenant, self.quotas[tenant], page, self.now)
+        most = page_of(most_made(self.quotas[tenant]))
+        while count < len(sizes) and not self.paces[tenant].is_ahead(self.now):
+            page, amount = next_page(sizes[count:], most)
+            asked = min(amount, most)  # otherwise no minute would ever have room for a larger cycle
+            room = room_at(self.context, tenant, self.quotas[tenant], asked, self.now)
             if room > self.now:
                 self.paces[tenant] = with_no_room(self.paces[tenant], room)
                 break
-            self.paces[tenant] = with_made(self.paces[tenant], page, self.now)
+            self.paces[tenant] = with_made(self.paces[tenant], amount, self.now)
             count += page
         return count
 
@@ -169,6 +177,12 @@ class _Pacing:
             at = comes_again_at(self.paces[tenant], self.now)
             self.paces[tenant] = with_put_off(self.paces[tenant], amount, most_made(self.quotas[tenant]), at)
         self.later[position] = evolve(one, again=True), -(-(at - self.now) // SECOND_MS)
+
+
+def _size_of(context: Context, job: Job) -> int:
+    """Return how many runs an event makes of a job and of those that depend on it. Without these it reads nothing."""
+    makes_cycle = job.has_children and not job.spec.needs_events
+    return 1 + len(read_descendants(context, job)) if makes_cycle else 1
 
 
 def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
@@ -192,7 +206,7 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
     at_once = _without_waiting(context, list(zip(meant, digests, strict=True)), now)
     seen = resolved_for_runs(context, [one.job for one, _ in at_once])
     rows = [
-        event_row(job, one.event, digest, now, put_off=one.is_held)
+        begun_by_event(event_row(job, one.event, digest, now, put_off=one.is_held), job)
         for job, (one, digest) in zip(seen, at_once, strict=True)
     ]
     inserted = context.store.runs.insert(rows, now)
