@@ -273,6 +273,8 @@ def test_a_job_with_events_of_a_parent_cannot_have_a_schedule_or_the_events_of_a
     assert f'the events of "{other["jobId"]}"' in refused.body["errors"][0]["message"]
     timed = {"handler": "https://example.com", "dependsOn": [parent["jobId"]], "everySeconds": 60}
     assert api.call("POST", "/v1/jobs", timed).bad_fields() == ["dependsOn.0"]
+    latest = {**timed, "dependsOn": [{"jobId": parent["jobId"], "on": "latest"}]}
+    assert "none is the latest" in api.call("POST", "/v1/jobs", latest).text
     once = {"handler": "https://example.com", "dependsOn": [parent["jobId"]], "delaySeconds": 60}
     assert api.call("POST", "/v1/jobs", once).bad_fields() == ["dependsOn.0"]
 

@@ -120,6 +120,8 @@ class _Examination:
         if parent is None:
             is_gone = key in self.had and self.rows.get(key) is None
             return None if is_gone else "You have no job with this id; create it first."
+        if isinstance(parent.schedule.timing, OnEvents) and key not in spec.cycle_keys:
+            return "It runs on events and has no cycles of a schedule, so none is the latest; give another on."
         if key.job_id == spec.for_each and parent.for_each is not None:
             return "This job has a run for each item itself, and names none; add a job between."
         if not _has_room(self.context, key, self._seen(key), spec.key):
