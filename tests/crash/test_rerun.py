@@ -19,8 +19,9 @@ SLOPPY = (node("b", "a"), node("c", "b", TriggerRule.ALL_DONE), node("d", "c"))
 
 
 @BOTH
+@pytest.mark.parametrize("at_once", [1, 500])
 @pytest.mark.parametrize("mode", RerunMode)
-def test_stopped_at_any_write_it_runs_each_once_more(first: JobSpec, mode: RerunMode) -> None:
+def test_stopped_at_any_write_it_runs_each_once_more(first: JobSpec, mode: RerunMode, at_once: int) -> None:
     names = {RerunMode.FAILED: "b", RerunMode.FAILED_AND_DOWNSTREAM: "bcd", RerunMode.ALL: "abcd"}[mode]
     stop_at, is_stopped = 0, True
     while is_stopped:
@@ -29,7 +30,8 @@ def test_stopped_at_any_write_it_runs_each_once_more(first: JobSpec, mode: Rerun
             graph.failing.clear()
             points = Points(stop_at)
             try:
-                create_operation(graph.play.context(points), rerun_of(graph, *names, mode=mode))
+                context = graph.play.context(points)
+                create_operation(context, rerun_of(graph, *names, mode=mode, at_once=at_once, context=context))
                 is_stopped = False
             except Crash:
                 stop_at += 1

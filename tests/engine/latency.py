@@ -24,6 +24,25 @@ _READ, _WRITTEN, _SENT = 100, 25, 10
 _Port = TypeVar("_Port")
 
 
+def slowed(port: object, clock: VirtualClock, ms: int) -> Any:
+    """Return a port whose calls take so long, however many rows they name; a call without rows takes no time."""
+    return _Slowed(port, clock, ms)
+
+
+class _Slowed:
+    def __init__(self, port: object, clock: VirtualClock, ms: int) -> None:
+        self._port, self._clock, self._ms = port, clock, ms
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        method: Callable[..., object] = getattr(self._port, name)
+
+        def call(*args: object, **kwargs: object) -> object:
+            self._clock.advance(self._ms if args and args[0] else 0)
+            return method(*args, **kwargs)
+
+        return call
+
+
 class Slow:
     """A record of the requests: how many sequential ones of each kind, and when each run was sent (ms).
 

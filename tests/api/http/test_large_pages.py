@@ -129,10 +129,12 @@ LISTS = {
 
 COUNTED = {"/v1/dead-letters:groups"}
 """The lists whose pages end by the rows that are read: a group may appear on several pages."""
+GRAPHS = {"/v1/jobs/{jobId}/graph", "/v1/cycles/{jobId}/{cycleId}"}
+"""The graphs: their pages have more than a list of items."""
 
 
 def test_every_list_is_attacked_here() -> None:
-    assert {*LISTS, *COUNTED} == {route.path for route in ROUTES if "cursor" in route.query}
+    assert {*LISTS, *COUNTED, *GRAPHS} == {route.path for route in ROUTES if "cursor" in route.query}
 
 
 @pytest.mark.parametrize("path", LISTS.values())
@@ -159,8 +161,24 @@ def test_a_graph_and_a_cycle_that_are_too_large_are_cut_and_say_so(api: Api) -> 
     cut = [api.call("GET", f"/v1/jobs/{top}/graph").body, api.call("GET", cycle).body]
     for name, before, after in zip(("descendants", "items"), whole, cut, strict=True):
         assert (before["isCut"], after["isCut"]) == (False, True)
+        assert (before["nextCursor"], after["nextCursor"] is None) == (None, False)
         assert after[name] == before[name][: len(after[name])]
         assert 1 <= len(after[name]) < len(before[name])
+
+
+@pytest.mark.parametrize("name", ["descendants", "items"])
+def test_pages_of_a_graph_that_end_by_their_bytes_miss_nothing_and_repeat_nothing(api: Api, name: str) -> None:
+    top = api.create(everySeconds=60, anchorAt="2026-11-21T09:31:00Z")["jobId"]
+    made = [api.create(dependsOn=[top])["jobId"] for _ in range(5)]
+    api.handle = build_api(replace(api.edge, page_bytes=1))
+    path = f"/v1/jobs/{top}/graph" if name == "descendants" else f"/v1/cycles/{top}/2026-11-21T09:31:00Z"
+    found, query = list[str](), dict[str, str]()
+    while "cursor" not in query or query["cursor"]:
+        page = api.call("GET", path, query=query).body
+        assert len(page[name]) == 1
+        found += [one["jobId"] for one in page[name]]
+        query = {"cursor": page["nextCursor"] or ""}
+    assert found == ([] if name == "descendants" else [top]) + sorted(made)
 
 
 def test_a_batch_of_unique_keys_of_large_jobs_gets_an_answer_that_lambda_allows(api: Api) -> None:

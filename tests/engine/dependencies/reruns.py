@@ -1,26 +1,20 @@
 """Operations that run the cycle of a graph again."""
 
 from tests.engine.dependencies.graphs import BEGIN, Graph
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
+from timeball.domain.model.tenants.actor import NO_ACTOR
+from timeball.domain.operation import Operation, Rerun, RerunMode
+from timeball.engine.context import Context
+from timeball.engine.operations.rerun import AskedRerun, rerun_operation
 
 
-def rerun_of(graph: Graph, *names: str, mode: RerunMode = RerunMode.ALL) -> Operation:
-    now = graph.play.clock.now()
-    return Operation(
-        key=OperationKey("acme", "again"),
-        action=OperationAction.RERUN,
-        match=JobMatch(),
-        per_second=2,
-        shard=0,
-        created_at=now,
-        updated_at=now,
-        due_at=now,
-        rerun=Rerun("a", BEGIN, mode),
-        batch=names,
-        is_begun=True,
-        matched=len(names),
-    )
+def rerun_of(
+    graph: Graph, *names: str, mode: RerunMode = RerunMode.ALL, at_once: int = 500, context: Context | None = None
+) -> Operation:
+    asked = AskedRerun(OperationKey("acme", "again"), Rerun("a", BEGIN, mode))
+    made = rerun_operation(context or graph.play.context(), asked, names, NO_ACTOR, at_once)
+    return evolve(made, per_second=2)
 
 
 def standing(graph: Graph) -> Operation:

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from tests.engine.latency import slowed
 from timeball.domain.backfill import Backfill, BackfillStatus, new_backfill
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, CycleId, Origin
@@ -16,7 +18,9 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel, pause
+from timeball.engine.dependencies.named_cycles import fill_cycles
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
+from timeball.testing.faults import each_port
 
 DAY = 86_400
 PAST = BEGIN - 10 * DAY * SECOND_MS
@@ -202,3 +206,23 @@ def test_a_call_is_handed_the_latest_result_of_a_parent_outside_the_cycle() -> N
             "a": {"status": "succeeded", "runId": str(cycle.run_of(key("a"), 1)), "result": 1},
             "b": {"status": "succeeded", "runId": str(earlier.id), "result": 2},
         }
+
+
+def test_a_call_fills_no_further_cycle_once_it_has_taken_too_long_and_leaves_other_runs_as_they_are() -> None:
+    with Graph(*DIAMOND) as graph:
+        cycles = [begin(graph, request=f"request {number}") for number in range(3)]
+        roots = [runs(graph, cycle)["a"] for cycle in cycles]
+        other = runs(graph, cycles[0])["e"]
+        context = graph.play.context()
+        slow = replace(context, store=each_port(context.store, lambda port, _: slowed(port, graph.play.clock, 2_000)))
+        assert fill_cycles(slow, [*roots, other]) == [roots[0], other]
+        assert fill_cycles(context, [*roots, other]) == [*roots, other]
+
+
+def test_the_rows_of_a_large_cycle_are_left_to_a_scan() -> None:
+    with Graph(*DIAMOND) as graph:
+        (done,) = trigger(graph.play.context(), [Trigger(key("a"), fingerprint="f", downstream=True, is_large=True)])
+        assert done.run is not None
+        assert [*runs(graph, done.run.id.cycle)] == ["a"]
+        ahead(graph, 10)
+        assert states(graph, done.run.id.cycle) == dict.fromkeys("abcde", "succeeded")

@@ -25,7 +25,7 @@ from timeball.domain.operation import (
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel
-from timeball.engine.operations.operation import create_operation
+from timeball.engine.operations.operation import advance_operations, create_operation
 from timeball.engine.operations.rerun import RerunStep, rerun_step
 from timeball.engine.runs.effects import apply_effects
 
@@ -67,7 +67,7 @@ def test_the_step_of_a_rerun_follows_from_the_job_and_its_run(case: str) -> None
     mode, job, run, step = STEPS[case]
     rerun = Rerun("a", BEGIN, mode)
     asked = evolve(operation(OperationAction.RERUN, ASKED_AT), rerun=rerun, batch=("a",))
-    assert rerun_step(asked, rerun, job, run) is step
+    assert rerun_step(asked, rerun, job, run, asked.batch) is step
 
 
 OFTEN = evolve(node("a"), schedule=Schedule(Every(1_000, BEGIN)))
@@ -126,3 +126,37 @@ def test_the_late_effects_of_its_first_end_do_not_end_a_job_that_runs_again() ->
         graph.until(40)
         assert graph.statuses() == {"a": "completed", "b": "completed"}
         assert [graph.run(name).attempt for name in "ab"] == [2, 2]
+
+
+@BOTH
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_a_rerun_of_several_lists_runs_each_job_once_in_their_order(first: JobSpec, at_once: int) -> None:
+    with Graph(first, *SLOPPY) as graph:
+        graph.until(10)
+        asked = rerun_of(graph, *"abcd", at_once=at_once)
+        assert (len(asked.batch), len(asked.lists)) == (at_once, -(-4 // at_once))
+        create_operation(graph.play.context(), asked)
+        graph.until(60)
+        done = standing(graph)
+        assert (done.status, done.matched, done.done, done.failed) == (OperationStatus.SUCCEEDED, 4, 4, 0)
+        assert graph.called == [*"abcdabcd"]
+
+
+@BOTH
+def test_a_process_that_has_read_an_earlier_list_counts_nothing_of_the_next_one(first: JobSpec) -> None:
+    with Graph(first, *SLOPPY) as graph:
+        graph.until(10)
+        asked = evolve(rerun_of(graph, *"abcd", at_once=2), due_at=BEGIN + MINUTE_MS)
+        assert graph.play.store.operations.insert([asked], BEGIN) == [None]
+        advance_operations(graph.play.context(), [asked], ASKED_AT)
+        next_list = standing(graph)
+        assert (next_list.batch, next_list.position, next_list.done) == (("c", "d"), 0, 2)
+        advance_operations(graph.play.context(), [asked], ASKED_AT)
+        assert standing(graph) == next_list
+
+
+def test_a_run_with_items_finds_its_parent_in_an_earlier_list() -> None:
+    asked = evolve(operation(OperationAction.RERUN, ASKED_AT), rerun=Rerun("a", BEGIN, DOWNSTREAM), batch=("b",))
+    run = _ended(job=CHILD, fan=ITEMS)
+    assert rerun_step(asked, Rerun("a", BEGIN, DOWNSTREAM), CHILD, run, asked.batch) is RerunStep.RETRY
+    assert rerun_step(asked, Rerun("a", BEGIN, DOWNSTREAM), CHILD, run, {"a", "b"}) is RerunStep.CLEAR

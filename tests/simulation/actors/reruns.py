@@ -7,11 +7,14 @@ from tests.simulation.story import Story
 from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.model.ids import CycleId, JobKey, OperationKey
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
+from timeball.domain.operation import Operation, Rerun, RerunMode
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph_views import read_cycle
 from timeball.engine.operations.operation import create_operation
-from timeball.engine.operations.rerun import being_run, meant
+from timeball.engine.operations.rerun import AskedRerun, being_run, meant, rerun_operation
+
+_AT_ONCE = 2
+"""How many jobs a batch has: a cycle of a story has more."""
 
 
 async def run_again(story: Story) -> None:
@@ -35,20 +38,7 @@ def _rerun(context: Context, asked: JobKey, of: CycleId, mode: RerunMode, name: 
     nodes = [] if cycle is None else meant(cycle, mode)
     if cycle is None or cycle.is_cut or (mode is not RerunMode.FAILED and being_run(nodes)):
         return None
-    key, now = OperationKey(WEAVERS, name), context.clock.now()
-    operation = Operation(
-        key,
-        OperationAction.RERUN,
-        JobMatch(),
-        per_second=100,
-        shard=context.shards.of(key),
-        created_at=now,
-        updated_at=now,
-        by=Actor(name),
-        due_at=now,
-        rerun=Rerun(asked.job_id, of.fire_at, mode, of.origin, of.series),
-        batch=tuple(node.job.key.job_id for node in nodes),
-        is_begun=True,
-        matched=len(nodes),
-    )
-    return create_operation(context, operation)
+    names = [node.job.key.job_id for node in nodes]
+    rerun = Rerun(asked.job_id, of.fire_at, mode, of.origin, of.series)
+    wanted = AskedRerun(OperationKey(WEAVERS, name), rerun)
+    return create_operation(context, rerun_operation(context, wanted, names, Actor(name), _AT_ONCE))

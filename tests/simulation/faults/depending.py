@@ -16,7 +16,7 @@ from timeball.engine.changes.change import cancel
 from timeball.engine.changes.remove import Removal, Removed, remove
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import wake_children
-from timeball.engine.dependencies.examine import circle_of, naming_any
+from timeball.engine.dependencies.examine import Above, naming_any, search_above
 from timeball.ports.rows import Swap
 
 
@@ -58,7 +58,7 @@ def _the_parent_first(context: Context, asked: Removal, by: Actor = NO_ACTOR) ->
 
 FAULTS = {
     "a circle of dependencies is accepted": Fault(
-        instead(circle_of, lambda *_: ([], 0)), "nothing waits for itself", 31
+        instead(search_above, lambda *_: Above()), "nothing waits for itself", 31
     ),
     "a job with two parents does not wait": Fault(
         instead(join, _at_any_time),

@@ -8,6 +8,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.operation import Failure, Operation, progressed
+from timeball.engine.operations.rerun import read_list
 
 
 def _not_marked(job: Job, since: int, now: int) -> Job:
@@ -28,7 +29,14 @@ def _not_counted(
     return progressed(row, begun, failures, 0, now, is_stuck=is_stuck)
 
 
+def _no_list_but_the_first(*_: object) -> tuple[str, ...]:
+    return ()
+
+
 FAULTS = {
+    "a rerun has its first batch alone": Fault(
+        instead(read_list, _no_list_but_the_first), "a rerun that is through has cleared all that it named", 46
+    ),
     "a rerun clears no run": Fault(
         instead(is_cleared, _done_already), "a rerun that is through has cleared all that it named", 16
     ),

@@ -29,8 +29,8 @@ def _not_waiting(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDe
     return JoinDecision(CycleStep.RUN) if is_named else join(rule, parents)
 
 
-def _none(_context: Context, _start: Job) -> list[Job]:
-    return []
+def _none(_context: Context, _start: Job) -> tuple[list[Job], bool]:
+    return [], False
 
 
 def _still_waiting(run: Run, _now: int) -> Run:

@@ -1,5 +1,6 @@
 """Promises about reruns: each run of a rerun cycle is cleared once, and no other run is."""
 
+import json
 from collections.abc import Iterator
 
 from tests.simulation.promises.features.operations import through
@@ -9,7 +10,7 @@ from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.operation import RerunMode
+from timeball.domain.operation import Operation, RerunMode
 
 
 def is_of_a_rerun(story: Story, write: Write[Run]) -> bool:
@@ -24,8 +25,16 @@ def is_of_a_rerun(story: Story, write: Write[Run]) -> bool:
         return False
     if not write.by.startswith(("user", "scanner")):
         return False
-    named = [one.after for one in story.store.history.operations if one.after.rerun is not None]
-    return any(after.id.job.job_id in one.batch and one.created_at <= write.at + MOST_SKEW_MS for one in named)
+    reruns = [one.after for one in story.store.history.operations if one.after.rerun is not None]
+    begun = [one for one in reruns if one.created_at <= write.at + MOST_SKEW_MS]
+    return any(after.id.job.job_id in _named(story, one) for one in begun)
+
+
+def _named(story: Story, operation: Operation) -> set[str]:
+    """Return the jobs that a rerun named when it was asked for."""
+    rerun = operation.rerun
+    works = [story.store.works[JobKey(WEAVERS, rerun.job_id), name] for name in operation.lists] if rerun else []
+    return {*operation.batch, *(name for work in works for name in json.loads(work.payload or "[]"))}
 
 
 def _a_rerun_clears_a_run_once(story: Story) -> Iterator[str]:
@@ -60,13 +69,16 @@ def _a_rerun_that_is_through_has_cleared_all_that_it_named(story: Story) -> Iter
         since_at = operation.created_at
         told = {one.job_id for one in operation.failures}
         begun = next(one.after for one in story.store.history.operations if one.after.key == operation.key)
-        for name in set(begun.batch) - told:
+        named = _named(story, begun)
+        if operation.done + operation.failed != len(named):
+            yield f"{operation} has not come to all of {sorted(named)}"
+        for name in named - told:
             jobs = story.store.history.jobs_between(JobKey(WEAVERS, name), since_at - MOST_SKEW_MS, ended_at)
             if not jobs or any((job.rerun_at or 0) >= since_at for job in jobs):
                 continue
             spec = jobs[0].spec
             has_items = spec.for_each is not None or _stands_for_items(story, jobs[0].key, ended_at)
-            if has_items and not any(one.job_id in begun.batch for one in spec.depends_on):
+            if has_items and not any(one.job_id in named for one in spec.depends_on):
                 continue  # the operation retries only its dead items
             if spec.schedule.is_one_off:
                 if all(job.status in (JobStatus.COMPLETED, JobStatus.FAILED) for job in jobs):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
 from timeball.api.http.access import Access, are_within
 from timeball.api.http.body import canonical
-from timeball.api.http.cursor import fitting
+from timeball.api.http.cursor import MOST_OF_A_GRAPH, NEXT_CURSOR, PAGE, PageQuery, fitting, identifier, number
 from timeball.api.http.edge import ApiContext, job_key, note, read_job_row
 from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, attribute, idempotency_key, ok, read_body
 from timeball.api.http.ids import fingerprint
@@ -20,20 +20,20 @@ from timeball.api.http.schema_rules import needed
 from timeball.api.operations.operations import OperationAnswer, created_operation, key_of
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.domain.dependencies.named_cycle import cycle_text, parse_cycle
-from timeball.domain.model.ids import CycleId, OperationKey
+from timeball.domain.model.ids import CycleId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State, TriggerRule
-from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
-from timeball.domain.time.instants import format_instant
-from timeball.engine.dependencies.graph_views import Cycle, Node, read_cycle
+from timeball.domain.operation import Operation, Rerun, RerunMode
+from timeball.domain.time.instants import SECOND_MS, format_instant
+from timeball.engine.dependencies.graph_views import WHOLE, Cycle, Node, View, next_after, read_cycle
+from timeball.engine.dependencies.walking import WALK_MS
 from timeball.engine.operations.operation import create_operation
-from timeball.engine.operations.rerun import being_run, meant
+from timeball.engine.operations.rerun import AskedRerun, being_run, meant, rerun_operation
 
 router = Router()
 
-_PER_SECOND: Final = 100
 _SHOWN: Final = 5
 _TO_COME = {State.SKIPPED: RunState.SKIPPED, State.CANCELLED: RunState.CANCELLED}
 
@@ -66,29 +66,33 @@ class CycleAnswer(AnswerModel):
         )
     )
     items: list[CycleItemAnswer] = Field(description="The jobs and their runs.")
-    is_cut: bool = Field(description="Whether the graph has more jobs than are shown.")
+    is_cut: bool = Field(description="Whether the graph has more jobs than this page and those before it show.")
+    next_cursor: str | None = Field(description=NEXT_CURSOR)
 
 
 @router.get(
     "/v1/cycles/{jobId}/{cycleId}",
     "Read all runs of a graph's cycle, with their dependencies",
     CycleAnswer,
+    query=PAGE,
     access=Access.READ,
 )
 def get_cycle(edge: ApiContext, request: Request) -> Reply:
-    """Read all runs of a graph's cycle. A key that is bounded to tags sees only jobs within its bounds."""
-    cycle_id = _cycle_id(request)
-    cycle = _cycle(edge, request, cycle_id)
-    nodes = [node for node in cycle.nodes if are_within(node.job.spec.tags, request.bounds)]
-    items = fitting(map(_item, nodes), edge.page_bytes)
+    """Read all runs of a graph's cycle, in pages. A key that is bounded to tags sees only jobs within its bounds."""
+    asked = PageQuery(request, MOST_OF_A_GRAPH, MOST_OF_A_GRAPH)
+    cycle_id, after = _cycle_id(request), asked.after(number, identifier)
+    cycle = _cycle(edge, request, cycle_id, View(asked.limit, after or (), request.bounds))
+    items = fitting(map(_item, cycle.nodes), edge.page_bytes, least=1)
+    cursor = asked.cursor(next_after(cycle.nodes, len(items), cycle.ends_at))
     return ok(
         CycleAnswer(
             job_id=request.path["jobId"],
             cycle_id=cycle_text(cycle_id),
             fire_time=format_instant(cycle_id.fire_at),
-            is_over=not any(node.standing.state is State.GOING for node in nodes),
+            is_over=cycle.is_over,
             items=items,
-            is_cut=cycle.is_cut or len(items) < len(nodes),
+            is_cut=cycle.is_cut or cursor is not None,
+            next_cursor=cursor,
         )
     )
 
@@ -113,10 +117,10 @@ def _status(node: Node) -> RunState | JobStatus:
     return _TO_COME.get(node.standing.state, JobStatus.PENDING)
 
 
-def _cycle(edge: ApiContext, request: Request, cycle_id: CycleId) -> Cycle:
+def _cycle(edge: ApiContext, request: Request, cycle_id: CycleId, view: View = WHOLE) -> Cycle:
     """Return the cycle of the graph of the job in a path. Raises ProblemError."""
     job = read_job_row(edge, job_key(request))
-    cycle = read_cycle(edge.context, job, cycle_id)
+    cycle = read_cycle(edge.context, job, cycle_id, view)
     if cycle is None:
         raise _no_cycle(job, cycle_id)
     return cycle
@@ -179,39 +183,27 @@ def rerun_cycle(edge: ApiContext, request: Request) -> Reply:
     asked = fingerprint(canonical({**body, "jobId": rerun.job_id, "fireAt": rerun.fire_at, **named}))
     standing = None if idempotent is None else edge.context.store.operations.read([key])[0]
     if standing is None:
-        operation = _operation(edge, request, key, rerun, asked)
+        operation = _operation(edge, request, AskedRerun(key, rerun, asked))
         note(edge, request, Action.RERUN, Resource(ResourceKind.OPERATION, key.name, rerun.job_id))
         standing = create_operation(edge.context, operation)
     return created_operation(edge, key, standing, asked)
 
 
-def _operation(edge: ApiContext, request: Request, key: OperationKey, rerun: Rerun, asked: str) -> Operation:
-    """Return the operation; its one batch are the jobs that run again. Raises ProblemError."""
-    cycle = _cycle(edge, request, rerun.cycle)
+def _operation(edge: ApiContext, request: Request, asked: AskedRerun) -> Operation:
+    """Return the operation, with the jobs that run again. Raises ProblemError."""
+    cycle = _cycle(edge, request, asked.rerun.cycle)
     if cycle.is_cut:
         most = edge.context.rules.max_ancestors
-        raise invalid([FieldError("jobId", f"Its graph has more than {most} jobs; retry its runs one by one.")])
-    nodes = meant(cycle, rerun.mode)
+        sentence = (
+            f"Its graph has more than {most} jobs, or more levels than are read within {WALK_MS // SECOND_MS} s; retry "
+            "its runs one by one."
+        )
+        raise invalid([FieldError("jobId", sentence)])
+    nodes = meant(cycle, asked.rerun.mode)
     _refuse_outside_bounds(request, nodes)
-    if rerun.mode is not RerunMode.FAILED:
+    if asked.rerun.mode is not RerunMode.FAILED:
         _refuse_being_run(being_run(nodes))
-    now = edge.context.clock.now()
-    return Operation(
-        key=key,
-        action=OperationAction.RERUN,
-        match=JobMatch(),
-        per_second=_PER_SECOND,
-        shard=edge.context.shards.of(key),
-        created_at=now,
-        updated_at=now,
-        by=request.by,
-        fingerprint=asked,
-        rerun=rerun,
-        due_at=now,
-        batch=tuple(node.job.key.job_id for node in nodes),
-        is_begun=True,
-        matched=len(nodes),
-    )
+    return rerun_operation(edge.context, asked, [node.job.key.job_id for node in nodes], request.by)
 
 
 def _refuse_outside_bounds(request: Request, nodes: Sequence[Node]) -> None:

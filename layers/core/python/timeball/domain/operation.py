@@ -161,7 +161,7 @@ class Operation:
     depth: int = 0
     """The depth of what it triggers (depths.py)."""
     rerun: Rerun | None = None
-    """The cycle that is run again: its jobs are the only batch; None: no rerun."""
+    """The cycle that is run again: its jobs are listed when it is asked for; None: no rerun."""
     since: int | None = None
     """From when on rows may be lost or old, if it is a recovery (ms); None: it is none."""
     children: Children | None = None
@@ -178,6 +178,10 @@ class Operation:
     """The jobs of the current batch: those that match between `behind` and `through`."""
     position: int = 0
     """How many jobs of the batch are done."""
+    lists: tuple[str, ...] = ()
+    """The names of the stored lists of the jobs of a rerun, a batch each; empty: the only batch has them all."""
+    listed: int = 0
+    """How many of these lists were the batch before."""
     tries: int = 0
     """How often in a row the next job could not be processed."""
     is_begun: bool = False
@@ -242,7 +246,7 @@ def progressed(
     `failures` are the failed ones among them; `is_stuck`: the next job could not be processed just now. An operation
     that was cancelled meanwhile stays cancelled, and jobs that were under way count.
     """
-    if (row.behind, row.through, row.position) != (begun.behind, begun.through, begun.position):
+    if _is_at(row) != _is_at(begun):
         return None
     paced_at = max(begun.due_at or now, now) + count * SECOND_MS // row.per_second
     due_at = max(paced_at, now + _TRY_AGAIN_MS) if is_stuck else paced_at
@@ -256,6 +260,10 @@ def progressed(
         failures=(*row.failures, *failures)[:MAX_FAILURES],
         due_at=due_at if row.is_running else None,
     )
+
+
+def _is_at(row: Operation) -> tuple[object, ...]:
+    return row.behind, row.through, row.listed, row.position
 
 
 def with_next_batch(row: Operation, found: NextBatch, now: int) -> Operation:
@@ -281,7 +289,8 @@ def with_next_batch(row: Operation, found: NextBatch, now: int) -> Operation:
         through=found.through,
         batch=found.names,
         position=0,
-        matched=row.matched + len(found.names),
+        listed=row.listed + (row.rerun is not None),
+        matched=row.matched if row.rerun is not None else row.matched + len(found.names),
     )
 
 

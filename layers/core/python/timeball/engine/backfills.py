@@ -208,7 +208,7 @@ def _possible_runs(context: Context, backfill: Backfill) -> list[RunId]:
     """Return the runs that a backfill may have by now, in all jobs of its cycles. Raises UnavailableError."""
     roots = possible_runs(backfill)
     (job,) = context.store.jobs.read([backfill.key.job]) if backfill.graph else (None,)
-    members = [] if job is None else read_descendants(context, job)
+    members = [] if job is None else read_descendants(context, job)[0]
     return [*roots, *(run_of(member, root.cycle) for root in roots for member in members)]
 
 

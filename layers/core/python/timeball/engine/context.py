@@ -13,6 +13,7 @@ from timeball.domain.model.ids import MOST_SHARDS, Shards
 from timeball.domain.model.jobs.freeze import KNOWN_MS
 from timeball.domain.model.tenants import tenant
 from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms.dependency import MOST_PARENTS
 from timeball.domain.planning.era import Era
 from timeball.domain.sharing.fairness import Pace
 from timeball.domain.time.instants import SECOND_MS
@@ -142,9 +143,9 @@ class Rules:
     requests_per_job_and_minute: int = whole(
         60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
     )
-    max_parents: int = whole(100, 1, 1000, "How many jobs a job may depend on")
-    max_children: int = whole(1000, 1, 10_000, "How many jobs that have not ended may depend on one job")
-    max_ancestors: int = whole(1000, 1, 10_000, "How many jobs a job may depend on, counting those of its parents")
+    max_parents: int = whole(2000, 1, MOST_PARENTS, "How many jobs a job may depend on")
+    max_children: int = whole(10_000, 1, 10_000, "How many jobs that have not ended may depend on one job")
+    max_ancestors: int = whole(10_000, 1, 10_000, "How many jobs a job may depend on, counting those of its parents")
     max_subscribers: int = whole(100, 1, 1000, "How many jobs may run on the same pattern of events")
     running_backfills: int = whole(
         10,

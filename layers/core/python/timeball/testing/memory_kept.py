@@ -104,7 +104,12 @@ class MemoryLinks(Locked[tuple[_Name, JobKey], int], Generic[_Name]):
 
     def children(self, owners: Sequence[_Name]) -> list[list[JobKey]]:
         """Return the jobs of each owner."""
-        return [[job for job, _ in self.of_owner(owner)] for owner in owners]
+        found: dict[_Name, list[JobKey]] = {owner: [] for owner in owners}
+        with self._memory.lock:
+            for owner, job in self:
+                if owner in found:
+                    found[owner].append(job)
+        return [sorted(found[owner]) for owner in owners]
 
     def forget(self, links: Sequence[tuple[_Name, JobKey]], noted_before: int, now: int) -> None:  # noqa: ARG002 - at once
         """Forget each link that is old enough."""

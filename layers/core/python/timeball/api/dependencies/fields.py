@@ -11,10 +11,15 @@ from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, ParentEnd, TriggerRule
+from timeball.domain.model.terms.dependency import (
+    DEPENDENCY_TIMEOUT_SECONDS,
+    MOST_PARENTS,
+    Blocked,
+    Parent,
+    ParentEnd,
+    TriggerRule,
+)
 
-MOST_PARENTS: Final = 1_000
-"""The most parents, whatever the settings allow."""
 LONGEST_TIMEOUT_SECONDS: Final = 31_622_400
 
 

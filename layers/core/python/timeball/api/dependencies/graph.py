@@ -5,14 +5,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
-from timeball.api.http.access import Access, are_within
-from timeball.api.http.cursor import fitting
+from timeball.api.http.access import Access
+from timeball.api.http.cursor import MOST_OF_A_GRAPH, NEXT_CURSOR, PAGE, PageQuery, fitting, identifier, number
 from timeball.api.http.edge import ApiContext, job_key, no_job
 from timeball.api.http.exchange import AnswerModel, IdOfJob, NameForPeople, Reply, Request, ok
 from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import TriggerRule
-from timeball.engine.dependencies.graph_views import read_graph
+from timeball.engine.dependencies.graph_views import Side, View, next_after, read_graph
 from timeball.engine.scheduling.list_jobs import shown_statuses
 
 router = Router()
@@ -35,7 +35,8 @@ class GraphAnswer(AnswerModel):
     job: NodeAnswer = Field(description="The job in the request's path.")
     ancestors: list[NodeAnswer] = Field(description="The jobs that it depends on, the nearest first.")
     descendants: list[NodeAnswer] = Field(description="The jobs that depend on it, the nearest first.")
-    is_cut: bool = Field(description="Whether the graph has more jobs than are shown.")
+    is_cut: bool = Field(description="Whether the graph has more jobs than this page and those before it show.")
+    next_cursor: str | None = Field(description=NEXT_CURSOR)
 
 
 def node_answer(job: Job, status: str) -> NodeAnswer:
@@ -55,27 +56,29 @@ def node_answer(job: Job, status: str) -> NodeAnswer:
     "/v1/jobs/{jobId}/graph",
     "Read the jobs that a job depends on and the jobs that depend on it, with their statuses",
     GraphAnswer,
+    query=PAGE,
     access=Access.READ,
 )
 def get_job_graph(edge: ApiContext, request: Request) -> Reply:
-    """Read the jobs that a job depends on and the jobs that depend on it, with their statuses.
+    """Read the jobs that a job depends on and the jobs that depend on it, with their statuses, in pages.
 
     A key that is bounded to tags sees only jobs within its bounds.
     """
-    graph = read_graph(edge.context, job_key(request))
+    asked = PageQuery(request, MOST_OF_A_GRAPH, MOST_OF_A_GRAPH)
+    view = View(asked.limit, asked.after(number, number, identifier) or (), request.bounds)
+    graph = read_graph(edge.context, job_key(request), view)
     if graph is None:
         raise no_job()
-    above, below = (
-        [one for one in jobs if are_within(one.spec.tags, request.bounds)]
-        for jobs in (graph.ancestors, graph.descendants)
-    )
-    statuses = shown_statuses(edge.context, [graph.job, *above, *below])
-    nodes = fitting((node_answer(one, statuses[one.key]) for one in (*above, *below)), edge.page_bytes)
+    statuses = shown_statuses(edge.context, [graph.job, *(one.job for one in graph.neighbours)])
+    nodes = fitting((node_answer(one.job, statuses[one.job.key]) for one in graph.neighbours), edge.page_bytes, 1)
+    above = sum(one.side is Side.ABOVE for one in graph.neighbours[: len(nodes)])
+    cursor = asked.cursor(next_after(graph.neighbours, len(nodes), graph.ends_at))
     return ok(
         GraphAnswer(
             job=node_answer(graph.job, statuses[graph.job.key]),
-            ancestors=nodes[: len(above)],
-            descendants=nodes[len(above) :],
-            is_cut=graph.is_cut or len(nodes) < len(above) + len(below),
+            ancestors=nodes[:above],
+            descendants=nodes[above:],
+            is_cut=graph.is_cut or cursor is not None,
+            next_cursor=cursor,
         )
     )

@@ -27,6 +27,9 @@ PAGE: Final = ("limit", "cursor")
 """The parameters of every list."""
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
+MOST_OF_A_GRAPH: Final = 1_000
+"""The largest and the default limit of a page of a graph: most graphs are on one page."""
+NEXT_CURSOR: Final = "Where the next page begins, as `cursor`; null: this is the last page."
 
 Position = Sequence[object]
 """Where a page ended: the instant, the id and the number that say it. Their texts have no spaces."""
@@ -186,6 +189,10 @@ class PageQuery:
         next_after = position_of(shown[-1]) if len(items) > self.limit else None
         return self.page(edge, ((answer_of(one), position_of(one)) for one in shown), next_after)
 
+    def cursor(self, next_after: Position | None) -> str | None:
+        """Return the cursor that continues after a position; None: there is no more."""
+        return None if next_after is None else cursor_of(self._query, next_after)
+
     def _limit(self, most: int, default: int) -> int:
         text = self._values.get("limit", str(default))
         limit = number(text)
@@ -195,8 +202,7 @@ class PageQuery:
         return default
 
     def _page(self, texts: Sequence[str], next_after: Position | None, more: Mapping[str, str | None]) -> Reply:
-        cursor = None if next_after is None else cursor_of(self._query, next_after)
-        page = f'{{"items":[{",".join(texts)}],"nextCursor":{json.dumps(cursor)}'
+        page = f'{{"items":[{",".join(texts)}],"nextCursor":{json.dumps(self.cursor(next_after))}'
         members = "".join(f",{json.dumps(name)}:{json.dumps(value)}" for name, value in more.items())
         return Reply(200, f"{page}{members}}}", compared=f"{page}}}")
 
@@ -209,12 +215,12 @@ def tags_of(given: Sequence[str], errors: list[FieldError]) -> tuple[tuple[str, 
     return tuple((key, value) for key, _, value in parts)
 
 
-def fitting(answers: Iterable[AnyAnswer], most_bytes: int) -> list[AnyAnswer]:
-    """Return the first answers that together have at most `most_bytes`, as Lambda sends them."""
+def fitting(answers: Iterable[AnyAnswer], most_bytes: int, least: int = 0) -> list[AnyAnswer]:
+    """Return the first answers that together have at most `most_bytes`, as Lambda sends them; at least `least`."""
     found: list[AnyAnswer] = []
     for answer in answers:
         most_bytes -= _sent_bytes(text_of(answer))
-        if most_bytes < 0:
+        if most_bytes < 0 and len(found) >= least:
             break
         found.append(answer)
     return found

@@ -12,7 +12,9 @@ from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.changing import changed_answer, changed_job
 from timeball.domain.model.terms.dependency import Children
-from timeball.engine.changes.remove import Removal, Removed, remove
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.changes.remove import Removal, Removed, TooDeepError, remove
+from timeball.engine.dependencies.walking import WALK_MS
 
 router = Router()
 
@@ -26,13 +28,16 @@ MAX_CHILDREN: Final = 100
     JobAnswer,
     query=("children",),
     headers=("If-Match",),
-    problems=(Problem.JOB_ENDED, Problem.HAS_CHILDREN),
+    problems=(Problem.JOB_ENDED, Problem.HAS_CHILDREN, Problem.GRAPH_TOO_LARGE),
     access=Access.SUBMIT,
 )
 def cancel_job(edge: ApiContext, request: Request) -> Reply:
     """Cancel a job: no further call of it leaves. A job with open children is refused unless the request names them."""
     version, key, children = expected_version(request), job_key(request), _children(request)
-    removed = remove(edge.context, Removal(key, version, children, request.bounds), request.by)
+    try:
+        removed = remove(edge.context, Removal(key, version, children, request.bounds), request.by)
+    except TooDeepError:
+        raise _too_deep() from None
     if removed.changed is None:
         raise has_children(request, removed)
     job = changed_job(removed.changed, "cancel")
@@ -52,6 +57,14 @@ def _children(request: Request) -> Children | None:
         errors.append(FieldError("children", f"Give {' or '.join(known)}, or leave it out."))
     refuse(errors)
     return None if given is None else Children(given)
+
+
+def _too_deep() -> ProblemError:
+    return ProblemError(
+        Problem.GRAPH_TOO_LARGE,
+        f"The jobs that depend on this one form more levels than are read within {WALK_MS // SECOND_MS} s; cancel one "
+        "that is further down first, with children=cancel.",
+    )
 
 
 def has_children(request: Request, removed: Removed) -> ProblemError:

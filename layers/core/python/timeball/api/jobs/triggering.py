@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from timeball.api.dependencies.named_cycles import check_graph, no_cycles
+from timeball.api.dependencies.named_cycles import MOST_AT_ONCE, check_graph, no_cycles
 from timeball.api.http import depths, traces
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
@@ -81,8 +81,7 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
     if has_payload:
         check_payload(edge, request, wanted.payload)
         refuse_misfit(edge, key, wanted.payload)
-    if wanted.downstream:
-        check_graph(edge, request, read_job_row(edge, key))
+    members = check_graph(edge, request, read_job_row(edge, key)) if wanted.downstream else 0
     asked = Trigger(
         key,
         payload=compact(wanted.payload) if has_payload else None,
@@ -92,6 +91,7 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
         depth=call_depth(edge, request),
         traceparent=traces.trace_of(request),
         downstream=bool(wanted.downstream),
+        is_large=members > MOST_AT_ONCE,
     )
     return _triggered(trigger(edge.context, [asked], request.by)[0])
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from timeball.api.dead_letters.request import ERROR_CHARACTERS, DeadLetterFilter
-from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT
+from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT, MOST_OF_A_GRAPH
 from timeball.api.http.depths import DEPTH, RUN_ID
 from timeball.api.http.fields import INSTANT_SCHEMA
 from timeball.api.http.traces import TRACEPARENT
@@ -147,6 +147,10 @@ KNOWN_ETAGS: Final[Mapping[str, Any]] = {
 _AGAINST_A_LIMIT: Final = (
     "A repeat finds no dead letters left, and no answer is stored. Refused beside `limit`, where a repeat would go on."
 )
+_OF_A_GRAPH: Final = {
+    "description": "The most jobs of a page.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": MOST_OF_A_GRAPH, "default": MOST_OF_A_GRAPH},
+}
 _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/limits/{name}", "name"): {
         "description": "The name of the limit.",
@@ -198,6 +202,8 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "description": "Only fires at this time or earlier, at most 400 days ahead; default: a day after `from`."
     },
     ("/v1/upcoming", "limit"): {"schema": {"type": "integer", "minimum": 1, "maximum": 1_000, "default": 1_000}},
+    ("/v1/jobs/{jobId}/graph", "limit"): _OF_A_GRAPH,
+    ("/v1/cycles/{jobId}/{cycleId}", "limit"): _OF_A_GRAPH,
     ("/v1/changes", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
     ("/v1/changes", "from"): {"description": "Only changes at this time or later."},
     ("/v1/changes", "to"): {"description": "Only changes at this time or earlier."},

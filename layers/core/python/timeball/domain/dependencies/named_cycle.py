@@ -14,6 +14,8 @@ its parents in the cycle.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import SERIES, CycleId, JobKey, Origin, RunId
@@ -83,13 +85,15 @@ def names_of(key: JobKey, job: Job | None, cycle: CycleId) -> list[RunId]:
 
 def layers(jobs: Iterable[Job]) -> Iterator[list[Job]]:
     """Yield jobs in layers, parents first; within a layer they are ordered by their ids."""
-    left = {job.key: job for job in sorted(jobs, key=lambda job: job.key)}
-    while left:
-        ready = [job for job in left.values() if not any(key in left for key in job.spec.parent_keys)]
-        layer = ready or list(left.values())  # a circle cannot be stored; it would not be left out
-        yield layer
-        for job in layer:
-            del left[job.key]
+    left = {job.key: job for job in jobs}
+    sorter = TopologicalSorter({key: [one for one in job.spec.parent_keys if one in left] for key, job in left.items()})
+    with suppress(CycleError):  # a circle cannot be stored; its jobs come last
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        yield [left.pop(key) for key in sorted(ready)]
+        sorter.done(*ready)
+    if left:
+        yield [left[key] for key in sorted(left)]
 
 
 def cycle_text(cycle: CycleId) -> str:

@@ -149,6 +149,11 @@ def kept_of(child: Job | Run, job_id: str) -> Ended | None:
     return next((one for one in child.ended if one.job_id == job_id), None)
 
 
+def kept_by(child: Job | Run) -> dict[str, Ended]:
+    """Return a child's records of its ended parents, by their ids."""
+    return {one.job_id: one for one in child.ended}
+
+
 def kept_standing(ended: Ended, tenant: str) -> ParentStanding:
     """Return the state of an ended parent."""
     by = RunId(JobKey(tenant, ended.job_id), ended.fire_at, Origin.SCHEDULE, generation=ended.generation)

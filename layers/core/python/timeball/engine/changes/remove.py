@@ -15,10 +15,15 @@ from timeball.engine.changes.change import Changed, ChangeOutcome, cancel, detac
 from timeball.engine.changes.reconcile import UnfinishedError
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import ANY, naming_any
-from timeball.ports.errors import ContendedError
+from timeball.engine.dependencies.walking import WALK_MS
+from timeball.ports.errors import ContendedError, UnavailableError
 
 _CALL_MS = 8_000
 """How long one call begins to change more children."""
+
+
+class TooDeepError(UnavailableError):
+    """The descendants of a job form more levels than one call can read."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Removed:
 
 
 def remove(context: Context, asked: Removal, by: Actor = NO_ACTOR) -> Removed:
-    """Cancel a job, after its children if it has any. Raises UnavailableError, as `cancel` does.
+    """Cancel a job, after its children if it has any. Raises UnavailableError, as `cancel` does, and TooDeepError.
 
     A job is refused for its open children if nothing is said about them, or if the caller may not see all of those that
     would be changed.
@@ -108,7 +113,10 @@ def _descendants(context: Context, job: Job) -> Iterator[Job]:
     removed, level = {job.key}, [job]
     rows: dict[JobKey, Job | None] = {}
     undecided: dict[JobKey, Job] = {}
+    stop_at = context.clock.now() + WALK_MS
     while level:
+        if context.clock.now() >= stop_at:
+            raise TooDeepError(f"the descendants of job {job.key.job_id} form too many levels")
         found = _open_children(context, [one.key for one in level if one.has_children])
         undecided |= {row.key: row for row in found if row.key not in removed}
         rows |= undecided

@@ -29,7 +29,7 @@ from timeball.domain.dependencies.trigger_rule import (
     ParentStanding,
     by_its_end,
     is_latest_cycle,
-    kept_of,
+    kept_by,
     run_in_cycle,
     standing_in_cycle,
     standing_of,
@@ -38,7 +38,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, CycleId, JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.dependency import Blocked
+from timeball.domain.model.terms.dependency import Blocked, Ended
 from timeball.domain.run_ends.notices import notice_of_block
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
@@ -195,10 +195,11 @@ def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mappin
     """Read how the parents of one-offs stand. Raises UnavailableError."""
     rows = _read_parents(context, jobs)
 
-    def standing(key: JobKey, job: Job) -> ParentStanding:
-        return standing_of(key.job_id, rows[key], job, now, kept_of(job, key.job_id))
+    def standings(job: Job) -> list[ParentStanding]:
+        kept = kept_by(job)
+        return [standing_of(key.job_id, rows[key], job, now, kept.get(key.job_id)) for key in job.spec.parent_keys]
 
-    return {job.key: _as_awaited(job, [standing(key, job) for key in job.spec.parent_keys]) for job in jobs}
+    return {job.key: _as_awaited(job, standings(job)) for job in jobs}
 
 
 def _read_parents(context: Context, jobs: Sequence[Job]) -> Mapping[JobKey, Job | None]:
@@ -235,13 +236,18 @@ def parents_of_runs(context: Context, runs: Sequence[tuple[Run, Job]]) -> Mappin
 
 @dataclass(frozen=True)
 class _EdgeOfRun:
-    """A run, its job, and a parent of that job, as they were read. `is_latest`: the parent's latest cycle counts."""
+    """A run, its job, and a parent of that job, as they were read. `is_latest`: the parent's latest cycle counts.
+
+    `kept` and `kept_by_job` are the records that the run and its job have of the parent's end.
+    """
 
     run: Run
     child: Job
     key: JobKey
     parent: Job | None
     is_latest: bool
+    kept: Ended | None
+    kept_by_job: Ended | None
 
     @property
     def names(self) -> Sequence[RunId]:
@@ -253,10 +259,12 @@ class _EdgeOfRun:
 
 def _edges_of(run: Run, child: Job, jobs: Mapping[JobKey, Job | None]) -> Iterator[_EdgeOfRun]:
     """Yield the edges of a run in the order of `depends_on`. A one-off has one cycle alone, so no latest one."""
+    by_run, by_job = kept_by(run), kept_by(child)
     for key, named in zip(child.spec.parent_keys, child.spec.depends_on, strict=True):
-        parent = jobs[key]
+        parent, name = jobs[key], key.job_id
         is_one_off = parent is not None and parent.spec.schedule.is_one_off
-        yield _EdgeOfRun(run, child, key, parent, named.is_latest and not is_one_off)
+        is_latest = named.is_latest and not is_one_off
+        yield _EdgeOfRun(run, child, key, parent, is_latest, by_run.get(name), by_job.get(name))
 
 
 def _rows_in_cycles(context: Context, edges: Sequence[_EdgeOfRun]) -> Mapping[RunId, Run | None]:
@@ -268,17 +276,16 @@ def _latest_parent(edge: _EdgeOfRun, latest: Mapping[JobKey, Run]) -> ParentRows
     """Return the rows of a parent whose latest cycle counts, unless the run is in a named cycle."""
     if edge.run.root is not None:
         return ParentRows(edge.key, edge.parent, None, is_outside=True)
-    kept = kept_of(edge.run, edge.key.job_id)
-    return ParentRows(edge.key, edge.parent, latest.get(edge.key), kept, is_latest=True)
+    return ParentRows(edge.key, edge.parent, latest.get(edge.key), edge.kept, is_latest=True)
 
 
 def _in_cycle(context: Context, edge: _EdgeOfRun, rows: Mapping[RunId, Run | None]) -> ParentRows:
     """Return the rows of a parent whose run in the cycle counts."""
     row = next((row for name in edge.names if (row := rows[name]) is not None), None)
-    kept = kept_of(edge.run, edge.key.job_id)
+    kept = edge.kept
     if edge.run.root is not None:
         return ParentRows(edge.key, edge.parent, row, kept, is_outside=row is None and kept is None)
-    kept = kept or kept_of(edge.child, edge.key.job_id)
+    kept = kept or edge.kept_by_job
     row = row or (None if kept else range_over(context, edge.parent, edge.run.id.fire_at))
     return ParentRows(edge.key, edge.parent, row, kept)
 
@@ -332,7 +339,7 @@ def _next_jobs(context: Context, jobs: Sequence[Job]) -> list[Job]:
 
 def _next_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Write the next rows of waiting runs; return those that were written."""
-    fill_cycles(context, [run for run in runs if run.begins_cycle and run.is_unstarted])
+    runs = fill_cycles(context, runs)
     jobs = dict(zip([run.id for run in runs], context.store.jobs.read([run.id.job for run in runs]), strict=True))
     now = context.clock.now()
     swaps = _run_swaps(context, runs, jobs, now)

@@ -2,7 +2,7 @@
 
 A walk goes up level by level, with one read a level. A new job can close a circle only within its own request, or if an
 open job still names an expired job of the same id: then that id has edges. Without such edges, the walk is needed only
-if the parents' rows cannot rule out too many ancestors.
+if the parents' rows cannot rule out too many ancestors. The walks of one request read each row once.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,16 +12,22 @@ from types import MappingProxyType
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.terms.dependency import Edge
+from timeball.domain.model.terms.dependency import MOST_PARENT_BYTES, Edge, parent_bytes
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, format_instant
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule, Timing
 from timeball.domain.time.stepper import clock_policies
 from timeball.engine.context import Context
 
 ANY: Mapping[str, str] = MappingProxyType({})
 """No bounds."""
+_WALK_MS = 8_000
+"""How long an examination walks up a graph: a request may examine a job twice, and has time left to answer."""
 _UNKNOWN = "a job that you do not see"
+_TOO_DEEP = (
+    f"The jobs above it form so many levels that they were not all read within {_WALK_MS // SECOND_MS} s; split the "
+    "graph."
+)
 _PROPOSED_MS = MINUTE_MS
 """How long proposed parents count: longer than the request that proposed them lasts."""
 
@@ -59,7 +65,8 @@ def examine(
     rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     own = [spec.key for spec in asked]
     named = _with_edges(context, own) if before is None else set(own)
-    examination = _Examination(context, within, now, rows, before.parent_keys if before else [], named)
+    had = before.parent_keys if before else []
+    examination = _Examination(context, within, now, rows, had, named, above={**rows})
     for spec in specs:
         examination.together[spec.key] = examination.examine(spec) if spec.depends_on else Examined(spec)
     return list(examination.together.values())
@@ -86,12 +93,23 @@ class _Examination:
     """The examined jobs that others may depend on: existing jobs, and those with an expired job's edges."""
     together: dict[JobKey, Examined] = field(default_factory=dict)
     """The specs that are examined so far."""
+    above: dict[JobKey, Job | None] = field(default_factory=dict)
+    """The rows that were read so far."""
+    counted: dict[frozenset[JobKey], int] = field(default_factory=dict)
+    """How many ancestors the jobs with the same parents have, where a walk has counted them."""
+    children: dict[JobKey, frozenset[JobKey]] = field(default_factory=dict)
+    """The children of the parents that have some, as they are read once."""
+    full: dict[JobKey, bool] = field(default_factory=dict)
+    """Whether a parent with many children has no room for more, after those that have ended have made room."""
 
     def examine(self, spec: JobSpec) -> Examined:
         """Examine a spec with parents."""
         most = self.context.rules.max_parents
         if len(spec.depends_on) > most:
             sentence = f"A job may depend on at most {most} jobs; put another job in between."
+            return Examined(spec, [ParentFault(sentence)])
+        if parent_bytes(spec.depends_on) > MOST_PARENT_BYTES:
+            sentence = "The ids and names of these jobs are too long to be stored together; put other jobs in between."
             return Examined(spec, [ParentFault(sentence)])
         faults = _faults(spec, self._unfit)
         if faults:
@@ -124,7 +142,7 @@ class _Examination:
             return "It runs on events and has no cycles of a schedule, so none is the latest; give another on."
         if key.job_id == spec.for_each and parent.for_each is not None:
             return "This job has a run for each item itself, and names none; add a job between."
-        if not _has_room(self.context, key, self._seen(key), spec.key):
+        if not self._has_room(key, spec.key):
             return f"{self.context.rules.max_children} jobs depend on this one already, which is the maximum."
         return None
 
@@ -161,18 +179,44 @@ class _Examination:
             of_own, advice = "the first of these", "give all the same"
         return f"It recurs by {_stated(its)}, and {of_own} by {_stated(own)}; {advice}."
 
+    def _has_room(self, parent: JobKey, child: JobKey) -> bool:
+        """Return whether a job may depend on a parent. The parent's children are read once in a request."""
+        row, most = self._seen(parent), self.context.rules.max_children
+        if row is None or not row.has_children:
+            return True
+        if parent not in self.children:
+            self.children[parent] = frozenset(self.context.store.edges.children([parent])[0])
+        children = self.children[parent]
+        if len(children) < most or child in children:
+            return True
+        if parent not in self.full:
+            left = len(children) - _forget_ended_children(self.context, parent, sorted(children))
+            self.full[parent] = left >= most
+        return not self.full[parent]
+
     def _depth(self, spec: JobSpec) -> tuple[list[ParentFault], int]:
         """Count the ancestors of a job. Walk up if they may be too many, or if other jobs may depend on it already."""
         most = self.context.rules.max_ancestors
-        above = [self.together.get(key) or self.rows[key] for key in spec.parent_keys]
-        ancestors = sum(1 if one is None else 1 + one.ancestors for one in above)
+        nearest = [self.together.get(key) or self.rows[key] for key in spec.parent_keys]
+        ancestors = sum(1 if one is None else 1 + one.ancestors for one in nearest)
         if spec.key not in self.named and ancestors <= most:
             return [], ancestors
-        circle, ancestors = circle_of(self.context, spec, self.together, self.within, self.now)
-        if circle:
-            return [ParentFault(circle_sentence(circle))], ancestors
+        parents = frozenset(spec.parent_keys)
+        if spec.key in self.named or parents not in self.counted:
+            found = search_above(self.context, spec, self.together, self.above, self.now)
+            if found.circle:
+                return [ParentFault(circle_sentence(self._shown(found.circle, spec.key)))], len(found.ancestors)
+            if not found.is_complete:
+                return [ParentFault(_TOO_DEEP)], len(found.ancestors)
+            self.counted[parents] = len(found.ancestors)
+        ancestors = self.counted[parents]
         sentence = f"With its parents' parents it depends on more than {most} jobs; split the graph."
         return [ParentFault(sentence)] if ancestors > most else [], ancestors
+
+    def _shown(self, circle: Sequence[JobKey], own: JobKey) -> list[str]:
+        """Return the ids of a circle; a job that the caller does not see is not named."""
+        seen = {own, *self.together, *(key for key, row in self.above.items() if _is_known(row, self.within))}
+        return [key.job_id if key in seen else _UNKNOWN for key in circle]
 
 
 def _recurrence(timing: Timing) -> dict[str, str]:
@@ -212,16 +256,6 @@ def _is_known(row: Job | None, within: Mapping[str, str]) -> bool:
     return row is not None and within.items() <= row.spec.tags.items()
 
 
-def _has_room(context: Context, parent: JobKey, row: Job | None, child: JobKey) -> bool:
-    if row is None or not row.has_children:
-        return True
-    most = context.rules.max_children
-    (children,) = context.store.edges.children([parent])
-    if len(children) < most or child in children:
-        return True
-    return len(children) - _forget_ended_children(context, parent, children) < most
-
-
 def _forget_ended_children(context: Context, parent: JobKey, children: Sequence[JobKey]) -> int:
     """Forget the edges to jobs that have ended, are gone, or no longer depend on the parent; return their number.
 
@@ -254,27 +288,48 @@ def judging_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list
     return [row for row in naming_any(rows, parents) if row.spec.judges_latest]
 
 
-def circle_of(
-    context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], within: Mapping[str, str], now: int
-) -> tuple[list[str], int]:
-    """Walk up from a job: return the circle that it would close, from it to itself, and how many ancestors it has.
+@dataclass(frozen=True)
+class Above:
+    """The findings of a walk up from a job: the circle that it would close, from it to itself, and its ancestors.
 
-    Jobs that the caller may not see are not named. The walk stops when there are too many ancestors. Parents that other
-    changes have proposed meanwhile count. Raises UnavailableError.
+    `is_complete`: the walk has found all of these, or more than a job may have.
+    """
+
+    circle: Sequence[JobKey] = ()
+    ancestors: Collection[JobKey] = ()
+    is_complete: bool = True
+
+
+def search_above(
+    context: Context,
+    spec: JobSpec,
+    known: Mapping[JobKey, Examined],
+    rows: dict[JobKey, Job | None],
+    now: int,
+) -> Above:
+    """Walk up from a job. The walk stops when there are too many ancestors, or when it has taken too long.
+
+    `rows` has the rows that were read, and gets those that are read now. Parents that other changes have proposed
+    meanwhile count. Raises UnavailableError.
     """
     below: dict[JobKey, JobKey] = {}
-    rows: dict[JobKey, Job | None] = {}
     level = dict.fromkeys(spec.parent_keys, spec.key)
     while level and len(below) <= context.rules.max_ancestors:
         below |= level
         if spec.key in level:
-            seen = {spec.key, *known, *(key for key, row in rows.items() if _is_known(row, within))}
-            return _shown(_path(below, spec.key), seen), len(below)
-        stored = [key for key in level if key not in known]
-        rows |= zip(stored, context.store.jobs.read(stored), strict=True)
+            return Above(_path(below, spec.key), below.keys())
+        if context.clock.now() >= now + _WALK_MS:
+            return Above(ancestors=below.keys(), is_complete=False)
+        _read_more(context, [key for key in level if key not in known], rows)
         above = {parent: key for key in level for parent in _named(known.get(key), rows.get(key), now)}
         level = {parent: key for parent, key in above.items() if parent not in below}
-    return [], len(below)
+    return Above(ancestors=below.keys())
+
+
+def _read_more(context: Context, keys: Sequence[JobKey], rows: dict[JobKey, Job | None]) -> None:
+    """Read the rows that were not read yet."""
+    unread = [key for key in keys if key not in rows]
+    rows |= zip(unread, context.store.jobs.read(unread), strict=True)
 
 
 def _named(known: Examined | None, row: Job | None, now: int) -> list[JobKey]:
@@ -289,10 +344,6 @@ def _named(known: Examined | None, row: Job | None, now: int) -> list[JobKey]:
 def proposed_parents(row: Job, now: int) -> tuple[str, ...]:
     """Return the ids of the parents that changes propose for a job at the moment."""
     return row.proposed.parents if row.proposed is not None and now < row.proposed.at + _PROPOSED_MS else ()
-
-
-def _shown(keys: Sequence[JobKey], seen: Collection[JobKey]) -> list[str]:
-    return [key.job_id if key in seen else _UNKNOWN for key in keys]
 
 
 def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:

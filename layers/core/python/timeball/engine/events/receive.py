@@ -182,7 +182,7 @@ class _Pacing:
 def _size_of(context: Context, job: Job) -> int:
     """Return how many runs an event makes of a job and of those that depend on it. Without these it reads nothing."""
     makes_cycle = job.has_children and not job.spec.needs_events
-    return 1 + len(read_descendants(context, job)) if makes_cycle else 1
+    return 1 + len(read_descendants(context, job)[0]) if makes_cycle else 1
 
 
 def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:

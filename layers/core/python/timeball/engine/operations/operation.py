@@ -27,7 +27,7 @@ from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.filtered_pages import Page, read_page
 from timeball.engine.operations.apply import apply_to_job
-from timeball.engine.operations.rerun import UnderWayError
+from timeball.engine.operations.rerun import UnderWayError, read_list
 from timeball.engine.scheduling.list_jobs import JobFilter, name_jobs, shown_statuses
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import ListQuery
@@ -155,10 +155,11 @@ def _apply_to_jobs(context: Context, operation: Operation, stop_at: int) -> tupl
 def read_next_batch(context: Context, operation: Operation) -> NextBatch:
     """Read again the jobs after a position, and a page of the jobs that follow. Raises UnavailableError.
 
-    The jobs of a cycle were all named when the operation was asked for.
+    The jobs of a cycle were all listed when the operation was asked for.
     """
     if operation.rerun is not None:
-        return NextBatch((), operation.through, is_last=True)
+        names = read_list(context, operation, operation.rerun, operation.listed + 1)
+        return NextBatch(names, operation.through, is_last=not names)
     positions, is_last = _positions(context, operation)
     batch = frozenset(operation.batch)
     fresh = [position for position in positions if position.job_id not in batch or position > operation.through]

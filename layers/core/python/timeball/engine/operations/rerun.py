@@ -1,22 +1,27 @@
 """Run a cycle again: the failed jobs, these and all their descendants, or all jobs. An operation goes through them.
 
-Parents come first: a cleared job is evaluated against parents that are cleared, or have run again by then. A job that
+The jobs are listed when it is asked for, because a failed job that has run again looks like any other. Parents come
+first: a cleared job is evaluated against parents that are cleared, or have run again by then. A job that
 is finished has a mark of the operation's instant, so a repeat does not clear it again. Runs under way are left to end.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from timeball.domain.dependencies.named_cycle import run_of
 from timeball.domain.dependencies.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.dependencies.trigger_rule import run_in_cycle
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State
-from timeball.domain.operation import JobFault, Operation, Rerun, RerunMode
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.operation import JobFault, JobMatch, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -25,6 +30,20 @@ from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.manual import retry_dead
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
+
+_PER_SECOND: Final = 100
+"""How many jobs a rerun processes in a second."""
+_AT_ONCE: Final = 500
+"""How many jobs a batch of a rerun has: its row is written with each step."""
+
+
+@dataclass(frozen=True)
+class AskedRerun:
+    """A rerun that was asked for: its operation's key, the cycle, and a digest of the request."""
+
+    key: OperationKey
+    rerun: Rerun
+    fingerprint: str | None = None
 
 
 class UnderWayError(UnavailableError):
@@ -47,6 +66,43 @@ def meant(cycle: Cycle, mode: RerunMode) -> list[Node]:
 def being_run(nodes: Sequence[Node]) -> list[str]:
     """Return the jobs whose runs are under way: they cannot be cleared yet."""
     return [node.job.key.job_id for node in nodes if is_under_way(node.job, node.run)]
+
+
+def rerun_operation(
+    context: Context, asked: AskedRerun, names: Sequence[str], by: Actor, at_once: int = _AT_ONCE
+) -> Operation:
+    """Return the operation that runs jobs of a cycle again, parents first. Raises UnavailableError.
+
+    Order of writes of list the jobs (of a rerun of more than `at_once` jobs):
+
+    1. Save lists of their ids, in rows of their own beside the job of the request.
+    2. Insert the operation, which names the lists. Its steps take one list after the other as their batch.
+
+    Safe: a list never changes, and expires long after the operation has ended; without step 2 it expires unused.
+    """
+    now = context.clock.now()
+    lists = [names[begin : begin + at_once] for begin in range(0, len(names), at_once)]
+    stored: list[str] = []
+    if len(lists) > 1:
+        beside = JobKey(asked.key.tenant, asked.rerun.job_id)
+        stored = context.store.works.save([(beside, Work(payload=json.dumps(one))) for one in lists], now)
+    return Operation(
+        key=asked.key,
+        action=OperationAction.RERUN,
+        match=JobMatch(),
+        per_second=_PER_SECOND,
+        shard=context.shards.of(asked.key),
+        created_at=now,
+        updated_at=now,
+        by=by,
+        fingerprint=asked.fingerprint,
+        rerun=asked.rerun,
+        due_at=now,
+        batch=tuple(lists[0] if lists else ()),
+        lists=tuple(stored),
+        is_begun=True,
+        matched=len(names),
+    )
 
 
 class RerunStep(Enum):
@@ -77,14 +133,14 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:
             return JobFault.JOB_GONE if job is None else JobFault.JOB_CANCELLED
-        named = run_of(job, rerun.cycle) if rerun.series else run_in_cycle(key, job, rerun.fire_at)
-        (run,) = context.store.runs.read([named])
-        match rerun_step(operation, rerun, job, run):
+        run_id = run_of(job, rerun.cycle) if rerun.series else run_in_cycle(key, job, rerun.fire_at)
+        (run,) = context.store.runs.read([run_id])
+        match rerun_step(operation, rerun, job, run, _named(context, operation, rerun, run)):
             case RerunStep.RETRY:
                 _retry(context, operation, run)
                 return None
             case RerunStep.WAIT:
-                raise UnderWayError(f"run {named} is being run")
+                raise UnderWayError(f"run {run_id} is being run")
             case RerunStep.NOTHING:
                 return None
             case RerunStep.CLEAR:
@@ -93,9 +149,12 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
     raise ContendedError(f"job {key.job_id} kept changing")
 
 
-def rerun_step(operation: Operation, rerun: Rerun, job: Job, run: Run | None) -> RerunStep:
-    """Return the step with a job that is not cancelled, and its run of the cycle, as they were read."""
-    if rerun.mode is RerunMode.FAILED or _keeps_its_items(operation, rerun, job, run):
+def rerun_step(operation: Operation, rerun: Rerun, job: Job, run: Run | None, named: Collection[str]) -> RerunStep:
+    """Return the step with a job that is not cancelled, and its run of the cycle, as they were read.
+
+    `named` are the jobs that run again, by their ids.
+    """
+    if rerun.mode is RerunMode.FAILED or _keeps_its_items(rerun, job, run, named):
         return RerunStep.RETRY
     if is_cleared(job, run, operation.created_at):
         return RerunStep.NOTHING
@@ -105,11 +164,33 @@ def rerun_step(operation: Operation, rerun: Rerun, job: Job, run: Run | None) ->
     return RerunStep.NOTHING if stays(job, run) else RerunStep.CLEAR
 
 
-def _keeps_its_items(operation: Operation, rerun: Rerun, job: Job, run: Run | None) -> bool:
+def _keeps_its_items(rerun: Rerun, job: Job, run: Run | None, named: Collection[str]) -> bool:
     """Return whether only a run's dead items run again: it has items, and none of its parents runs again."""
     if rerun.mode is RerunMode.ALL or run is None or run.fan is None:
         return False
-    return not any(parent.job_id in operation.batch for parent in job.spec.cycle_keys)
+    return not any(parent.job_id in named for parent in job.spec.cycle_keys)
+
+
+def _named(context: Context, operation: Operation, rerun: Rerun, run: Run | None) -> Collection[str]:
+    """Return all jobs that a rerun names, if that matters for a run: it has items. Raises UnavailableError."""
+    if run is None or run.fan is None:
+        return operation.batch
+    lists = [read_list(context, operation, rerun, number) for number in range(len(operation.lists))]
+    return {*operation.batch, *(name for one in lists for name in one)}
+
+
+def read_list(context: Context, operation: Operation, rerun: Rerun, number: int) -> tuple[str, ...]:
+    """Return the jobs of a stored list of a rerun, by its number from 0; empty: it has no such list.
+
+    Raises UnavailableError, also if the list is gone.
+    """
+    if number >= len(operation.lists):
+        return ()
+    name = JobKey(operation.key.tenant, rerun.job_id), operation.lists[number]
+    (work,) = context.store.works.read([name])
+    if work is None or work.payload is None:
+        raise UnavailableError(f"a list of operation {operation.key.name} is not kept any more")
+    return tuple(json.loads(work.payload))
 
 
 def _retry(context: Context, operation: Operation, run: Run | None) -> None:

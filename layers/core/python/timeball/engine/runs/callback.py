@@ -95,10 +95,13 @@ def name_items(context: Context, namings: Sequence[Naming]) -> list[Answered]:
     return [_name(context, one) for one in namings]
 
 
-def count_runs_of_each(context: Context, job: JobKey) -> int:
-    """Return how many jobs have a run for each item that runs of a job name. Raises UnavailableError."""
+def count_runs_of_each(context: Context, job: JobKey, least: int = 1) -> int:
+    """Return how many jobs have a run for each item that runs of a job name; 0 if less than `least` depend on it.
+
+    Raises UnavailableError.
+    """
     (children,) = context.store.edges.children([job])
-    rows = context.store.jobs.read(children) if children else []
+    rows = context.store.jobs.read(children) if len(children) >= least else []
     return sum(row is not None and row.is_open and row.spec.for_each == job.job_id for row in rows)
 
 
@@ -161,7 +164,7 @@ def makes_too_many_runs(context: Context, job: JobKey, items: int) -> bool:
     If the settings let no job have as many children as that takes, nothing is read.
     """
     enough = MOST_OF_A_REQUEST // max(items, 1)
-    return context.rules.max_children > enough and count_runs_of_each(context, job) > enough
+    return context.rules.max_children > enough and count_runs_of_each(context, job, enough + 1) > enough
 
 
 def _waiting(run: Run, job: Job | None, attempt: int) -> Job | Refusal:

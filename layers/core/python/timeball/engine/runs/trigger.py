@@ -71,6 +71,8 @@ class Trigger:
     """The trace context that the run continues; None: none."""
     downstream: bool = False
     """Whether all jobs that depend on the job run too, in a cycle of their own."""
+    is_large: bool = False
+    """Whether these are so many that a scan inserts their rows: that takes longer than a request may."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
         context.store.changes.note([trigger_announced(run)], now)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:
-            resend_if_possible(context, [run])
+            _send(context, one, run)
             return Triggered(Triggering.STARTED, evolve(run, due_at=None, waits=False))
         if (known := _known(standing, one)) is not None:
             return known
@@ -218,6 +220,12 @@ def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | No
         depth=max(job.depth, one.depth),
         traceparent=one.traceparent,
     )
+
+
+def _send(context: Context, one: Trigger, run: Run) -> None:
+    """Send a new run, unless a large cycle begins with it: its other rows come first, and a scan inserts them."""
+    if not one.is_large:
+        resend_if_possible(context, [run])
 
 
 def _collect(context: Context, job: Job, debounce: Debounce, one: Trigger, digest: str | None, by: Actor) -> Triggered:

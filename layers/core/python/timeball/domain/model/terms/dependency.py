@@ -1,5 +1,6 @@
 """Jobs that wait for jobs: a job's parents, its trigger rule, and the failed run that blocks it meanwhile."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import NamedTuple
@@ -9,7 +10,15 @@ from timeball.domain.model.ids import JobKey, RunId
 DEPENDENCY_TIMEOUT_SECONDS = 86_400
 """How long a cycle waits for its parents, unless its job says otherwise."""
 
+MOST_PARENTS = 3_000
+"""The most parents of a job, whatever the settings allow."""
+
+MOST_PARENT_BYTES = 360 * 1024
+"""The most bytes of a job's row that its parents may take. A row of DynamoDB has at most 400 KB."""
+
 _SHOWN_OF_A_PATH = 16
+_BYTES_OF_A_PARENT = 90
+"""The bytes that a parent takes beside its id, which a row may have three times, and its name."""
 
 
 class TriggerRule(StrEnum):
@@ -71,6 +80,11 @@ class Parent:
     def is_latest(self) -> bool:
         """Whether its latest cycle counts, and not its run in the cycle of the child."""
         return self.on is ParentEnd.LATEST
+
+
+def parent_bytes(parents: Iterable[Parent]) -> int:
+    """Return the most bytes that parents take in the row of a job: as parents, as proposed ones, and as ended ones."""
+    return sum(_BYTES_OF_A_PARENT + 3 * len(one.job_id) + len(one.name or "") for one in parents)
 
 
 @dataclass(frozen=True)
