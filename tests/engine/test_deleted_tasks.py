@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from tests.engine.play import NOW, Play
 from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
 from timeball.domain.model.evolve import evolve
@@ -69,6 +71,7 @@ def test_a_deletion_reads_each_ended_job_once_and_the_newest_twice() -> None:
     assert 3_001 <= sum(count) <= 3_001 + MAX_EXAMINED + 100
 
 
+@pytest.mark.more
 def test_a_task_with_more_ended_jobs_than_a_deletion_reads_is_not_deleted() -> None:
     play, job = begin(at=NOW + MINUTE_MS)
     _store_ended(play, job, MOST_PAGES * MAX_EXAMINED + 1)

@@ -15,6 +15,7 @@ class World:
     def __init__(self) -> None:
         self.api = Api()
         self._requests = 0
+        self.api.tick()
         self._make()
 
     def go_on(self) -> None:
@@ -22,6 +23,7 @@ class World:
         self._requests += 1
         if self._requests % ROUND == 0:
             self.api.clock.advance(SECOND_MS)
+            self.api.tick()
             self.api.dispatch()
             self._make()
 

@@ -10,6 +10,7 @@ from tests.api.runs.rows import called, dead
 from timeball.api.openapi.document import document
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.claim import after_circuit
+from timeball.domain.attempts.recovery import doubtful
 from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus, with_spec
@@ -80,6 +81,7 @@ WAYS = {
     Reason.HOST_DOWN: waited_for_its_host,
     Reason.PARENTS_TOO_LARGE: handed_too_much,
     Reason.UNDELIVERABLE: undeliverable,
+    Reason.RECOVERY_IN_DOUBT: lambda api: doubtful(called(api), NOW),
 }
 
 

@@ -62,9 +62,9 @@ def test_a_large_payload_that_a_job_drops_and_takes_again_never_expires(table: T
     table.store.jobs.insert([job(characters=LARGE)], NOW)
     assert table.expiries("PAYLOAD") == [NEVER]
     table.patch(OTHER, NOW)
-    assert table.expiries("PAYLOAD") == [days_after_now(90), NEVER]
+    assert table.expiries("PAYLOAD") == [days_after_now(Mapper().history_days), NEVER]
     table.patch(LARGE, NOW)
-    assert table.expiries("PAYLOAD") == [days_after_now(90), NEVER]
+    assert table.expiries("PAYLOAD") == [days_after_now(Mapper().history_days), NEVER]
 
 
 def test_a_triggers_payload_that_the_job_then_takes_is_kept(table: Table) -> None:

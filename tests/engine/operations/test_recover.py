@@ -28,7 +28,7 @@ from timeball.engine.operations.operation import create_operation
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.testing.faults import Crash, Points
 
-STORIES, ALWAYS, AT_ONCE = 200, 40, 10
+STORIES, ALWAYS, AT_ONCE = 200, 10, 10
 
 
 def recover(play: Play, since: int, name: str = "op1") -> None:

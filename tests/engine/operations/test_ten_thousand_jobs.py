@@ -81,7 +81,8 @@ def test_an_operation_that_is_stopped_again_and_again_is_completed(action: Opera
     _assert_all_is_done_once(play, action, FEW)
 
 
-@pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.more) for share in (0.001, 0.999))])
+@pytest.mark.more
+@pytest.mark.parametrize("share", [0.001, 0.5, 0.999])
 def test_a_pause_of_ten_thousand_jobs_that_is_stopped_is_completed_by_a_repeat(share: float) -> None:
     """The pause of one job has some ten points: those before and after each of its writes."""
     play, asked = Play(), _asked(OperationAction.PAUSE, per_second=1_000)

@@ -66,6 +66,7 @@ def test_a_page_of_notable_runs_takes_at_most_ten_units(
     ]
 
 
+@pytest.mark.more
 def test_all_runs_of_ten_minutes_take_at_most_two_hundred_units_a_page(full: FullStore) -> None:
     asked, following = query(from_at=NOW - 5 * MINUTE, to_at=NOW + 5 * MINUTE), None
     listed: list[Run] = []

@@ -61,7 +61,7 @@ FAULTS = {
     "a cancel of a run is acknowledged and not done": Fault(
         lost("runs.swap", _cancels_a_run), "a run that was cancelled alone is not called any more", 15
     ),
-    "a replay has no pace": Fault(instead(replay, _at_once), "a replay keeps its pace", 8),
+    "a replay has no pace": Fault(instead(replay, _at_once), "a replay keeps its pace", 0),
     "a run that fails for good a second time is not listed": Fault(
         given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
         "each dead letter is listed",
@@ -69,7 +69,7 @@ FAULTS = {
     ),
     "a report is acknowledged and not written": Fault(instead(report, _throws_away), "each accepted report counts"),
     "a report of an older attempt counts": Fault(
-        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "each accepted report counts", 7
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "each accepted report counts", 5
     ),
     "a heartbeat revives an expired lease": Fault(instead(extended, _revives), "a heartbeat revives no lease", 400),
 }

@@ -128,7 +128,7 @@ FAULTS = {
     "a rule is removed although a job needs it": Fault(instead(retire_unneeded, _removed_despite_need), _HEARD, 87),
     "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
     "an event runs jobs that no longer listen": Fault(
-        instead(subscribers, _all_noted_jobs), "a run on an event is of a job that listened", 17
+        instead(subscribers, _all_noted_jobs), "a run on an event is of a job that listened", 27
     ),
     "an event runs a paused job": Fault(
         instead(event_row, _as_pending), "an event of a paused job is skipped and of no other", 57

@@ -103,13 +103,13 @@ FAULTS = {
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        instead(decide_claim, _has_no_hold_window), "a run without a message is found again", 77
+        instead(decide_claim, _has_no_hold_window), "a run without a message is found again", 69
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_running_runs), "a run without a message is found again", 8
+        instead(decide_claim, _drops_running_runs), "a run without a message is found again", 3
     ),
     "a run that waits for the overlap lock misfires": Fault(
-        instead(decide_claim, _drops_waiters_of_the_lock), "a run that waits for the overlap lock does not misfire", 5
+        instead(decide_claim, _drops_waiters_of_the_lock), "a run that waits for the overlap lock does not misfire", 1
     ),
     "a flood after an outage": Fault(
         instead(decide_claim, _starts_late_runs),

@@ -95,6 +95,6 @@ FAULTS = {
         meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a child has a fire time of its own": Fault(
-        instead(fire_time, _a_second_late), "a job runs once for its parents", 6
+        instead(fire_time, _a_second_late), "a job runs once for its parents", 11
     ),
 }

@@ -146,7 +146,7 @@ FAULTS = {
         instead(after_attempt, _drops_the_due_key), "only the scan drops the due key of a run that is over"
     ),
     "the overlap lock is freed while its holder waits for a retry": Fault(
-        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 1
+        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 5
     ),
     "a one-off is completed by an older fire": Fault(
         overwritten(_concludes, _with_any_final_fire),

@@ -70,7 +70,7 @@ FAULTS = {
         given(following, "UNKNOWN", UNDER_WAY), _BEFORE_ITS_EXECUTION, 12
     ),
     "a stopped task counts as succeeded": Fault(
-        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 12
+        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 42
     ),
     "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 9),
     "a newer run takes the lock of a run whose execution goes on": Fault(

@@ -121,7 +121,7 @@ FAULTS = {
         meeting="an execution that takes long to put a run in line, behind a run that is soon over",
     ),
     "the last in a line are called first": Fault(
-        answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 57
+        answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 9
     ),
     "a claim keeps its place in a line": Fault(
         instead(claimed, _still_in_line),

@@ -21,7 +21,7 @@ FAULTS = {
         without(effects, "EFFECTS", releases), "no run waits for the lock of a run that is over"
     ),
     "a run waits for the lock of a run that is over": Fault(
-        overwritten(_parks, _parked_behind_any_holder), "a run without a message is found again", 7
+        overwritten(_parks, _parked_behind_any_holder), "a run without a message is found again", 22
     ),
     "the lock is released before the next holder is sent": Fault(
         late("queue.send", behind="jobs.swap"),
