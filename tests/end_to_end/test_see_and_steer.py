@@ -193,6 +193,30 @@ def test_a_job_with_another_recurrence_is_judged_by_the_latest_cycle_of_its_pare
     ask(client, "DELETE", f"/v1/jobs/{feed['jobId']}?children=cancel")
 
 
+def test_an_event_lets_the_next_fire_of_its_job_run_and_begins_a_cycle_of_the_jobs_behind_another(
+    client: ApiClient, receiver: Receiver, mark: dict[str, str]
+) -> None:
+    hook = {"handler": f"{receiver.url}/ok", "tags": mark}
+    event = {"event": {"source": [mark["journey"]], "detail-type": ["order.placed"]}}
+    timed = client.create({**hook, **event, "everySeconds": 10})
+    first = client.create({**hook, **event})
+    last = client.create({**hook, "dependsOn": [first["jobId"]]})
+    until(lambda: "no_event" in {run["reason"] for run in ledger(client, timed)}, otherwise="no fire is skipped")
+    order = {"specversion": "1.0", "id": "1", "source": mark["journey"], "type": "order.placed", "data": {"total": 9}}
+    assert client.send("POST", "/v1/events", json.dumps(order).encode()).status == 202
+    until(lambda: len(calls_of(receiver, last)) == 1, otherwise="the child of the job on events is not called")
+    (run,) = ledger(client, first)
+    assert run["cycleId"].startswith("event-")
+    until(lambda: is_over(client, last["jobId"], run["cycleId"]), otherwise="the event's cycle does not end")
+    until(lambda: len(calls_of(receiver, timed)) == 1, otherwise="the fire after the event is not called")
+    assert json.loads(calls_of(receiver, timed)[0].body)["event"]["data"] == {"total": 9}
+    seen = len(ledger(client, timed))
+    until(lambda: len(ledger(client, timed)) > seen and ledger(client, timed)[0]["reason"] == "no_event")
+    assert len(calls_of(receiver, timed)) == 1
+    for job in (last, first, timed):
+        ask(client, "DELETE", f"/v1/jobs/{job['jobId']}")
+
+
 def test_a_parent_is_deleted_only_with_a_word_about_its_children(
     client: ApiClient, receiver: Receiver, mark: dict[str, str]
 ) -> None:
