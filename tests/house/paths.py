@@ -26,7 +26,7 @@ _WITHIN_A_FUNCTION = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 FILES = 74
 """The bar for the files of the package that a plain run passes; the aim is 40."""
-CALLS = 13
+CALLS = 12
 """The bar for the calls within the package from a cancel to its deepest function, both included."""
 
 

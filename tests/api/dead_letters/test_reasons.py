@@ -73,6 +73,10 @@ def handed_too_much(api: Api) -> Run:
     return one.run
 
 
+def in_doubt_after_a_recovery(api: Api) -> Run:
+    return doubtful(called(api), NOW)
+
+
 WAYS = {
     Reason.NOT_RETRIABLE: lambda api: answered(api, 404),
     Reason.RETRIES_EXHAUSTED: lambda api: answered(api, 503, RetryPolicy(max_retries=0)),
@@ -81,7 +85,7 @@ WAYS = {
     Reason.HOST_DOWN: waited_for_its_host,
     Reason.PARENTS_TOO_LARGE: handed_too_much,
     Reason.UNDELIVERABLE: undeliverable,
-    Reason.RECOVERY_IN_DOUBT: lambda api: doubtful(called(api), NOW),
+    Reason.RECOVERY_IN_DOUBT: in_doubt_after_a_recovery,
 }
 
 

@@ -115,7 +115,7 @@ FAULTS = {
         instead(may_use, _any_event), "no event lets two fires begin", 17
     ),
     "a claim that is repeated does not know its own event": Fault(
-        instead(may_use, _none_of_its_own), "a fire is skipped only if no event is left for it", 157
+        instead(may_use, _none_of_its_own), "a fire is skipped only if no event is left for it", 257
     ),
     "runs are made though their minute is full": Fault(
         instead(room_at, _at_any_time), "no more runs are made in a minute than may", 47

@@ -129,7 +129,7 @@ FAULTS = {
         meeting="three executions of one instant, under a limiter with one slot",
     ),
     "a delivery is acknowledged though its new message was refused": Fault(
-        given(MemoryInbox, "send_again", _as_taken), STUCK, 51
+        given(MemoryInbox, "send_again", _as_taken), STUCK, 415
     ),
     "a line counts as empty while its limit is full": Fault(
         instead(left_in_line, _no_run_without_room),

@@ -70,7 +70,7 @@ FAULTS = {
         instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 29
     ),
     "the end of a freeze is no reason to ask the catch-up policy": Fault(
-        given(Blackouts, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 21
+        given(Blackouts, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 29
     ),
     "a resume takes all that has not started for missed": Fault(
         instead(resumed, _paused_ever_since),

@@ -54,7 +54,7 @@ FAULTS = {
         instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 53
     ),
     "a streak of stopped runs is not noted": Fault(
-        instead(stopped, lambda job, *_: job), "a job is stopped as its newest runs say", 206
+        instead(stopped, lambda job, *_: job), "a job is stopped as its newest runs say", 26
     ),
     "a streak of stopped runs sends no notice": Fault(
         instead(notice_of_stop, lambda _: None), "a job that its parents stop sends a notice", 26

@@ -38,10 +38,10 @@ FAULTS = {
         instead(read_list, _no_list_but_the_first), "a rerun that is through has cleared all that it named", 46
     ),
     "a rerun clears no run": Fault(
-        instead(is_cleared, _done_already), "a rerun that is through has cleared all that it named", 16
+        instead(is_cleared, _done_already), "a rerun that is through has cleared all that it named", 6
     ),
-    "a cleared job has no mark": Fault(instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16),
+    "a cleared job has no mark": Fault(instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 46),
     "a job is cleared more than once": Fault(
-        both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 16
+        both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 106
     ),
 }
