@@ -217,6 +217,42 @@ def test_an_event_lets_the_next_fire_of_its_job_run_and_begins_a_cycle_of_the_jo
         ask(client, "DELETE", f"/v1/jobs/{job['jobId']}")
 
 
+def test_a_join_of_more_than_a_thousand_parents_is_created_and_read_in_pages(
+    client: ApiClient, mark: dict[str, str]
+) -> None:
+    waiting = {"handler": "https://example.com/hook", "tags": mark, "scheduleAt": soon(7200)}
+    parents = list[str]()
+    for _ in range(11):
+        items = ask(client, "POST", "/v1/jobs:batch", {"jobs": [waiting] * 100})["items"]
+        parents += [item["job"]["jobId"] for item in items]
+    join = client.create({"handler": "https://example.com/hook", "tags": mark, "dependsOn": parents})
+    seen, path = list[str](), f"/v1/jobs/{join['jobId']}/graph?limit=500"
+    page = client.get(path)
+    while page["nextCursor"] is not None:
+        seen += [node["jobId"] for node in page["ancestors"]]
+        page = client.get(f"{path}&cursor={quote(page['nextCursor'])}")
+    seen += [node["jobId"] for node in page["ancestors"]]
+    assert sorted(seen) == sorted(parents)
+    ask(client, "DELETE", f"/v1/jobs/{join['jobId']}")
+
+
+def test_a_job_whose_parent_keeps_failing_says_that_it_is_blocked(
+    client: ApiClient, receiver: Receiver, mark: dict[str, str]
+) -> None:
+    parent = client.create({"handler": f"{receiver.url}/status/400", "maxRetries": 0, "tags": mark, **YEARLY})
+    notify = {"onBlocked": f"{receiver.url}/ok", "afterBlocked": 1}
+    hook = {"handler": f"{receiver.url}/ok", "tags": mark}
+    child = client.create({**hook, "dependsOn": [parent["jobId"]], "notify": notify})
+    ask(client, "POST", f"/v1/jobs/{parent['jobId']}/trigger", {"downstream": True})
+
+    def notices() -> list[Any]:
+        told = [json.loads(one.body) for one in receiver.arrivals() if one.path == "/ok" and one.body]
+        return [one for one in told if one["jobId"] == child["jobId"]]
+
+    until(lambda: [one["type"] for one in notices()] == ["blocked"], otherwise="no notice of the block")
+    ask(client, "DELETE", f"/v1/jobs/{parent['jobId']}?children=cancel")
+
+
 def test_a_parent_is_deleted_only_with_a_word_about_its_children(
     client: ApiClient, receiver: Receiver, mark: dict[str, str]
 ) -> None:
