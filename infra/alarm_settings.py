@@ -57,7 +57,10 @@ class AlarmSettings:
     )
     dashboard: str = one_of(ON, (OFF, ON), "Whether `alarms` come with a dashboard, for $3 a month")
     alarm_ticks_per_minute: int = whole(
-        30, 1, 59, "`TickSilent`: fewer ticks of a partition in each of two minutes; 60 are usual"
+        3,
+        1,
+        59,
+        "`TickSilent`: fewer ticks of a partition in each of two minutes; 60 are usual, 4 with long scans",
     )
     alarm_overdue_seconds: int = whole(
         15, 1, 3600, "`Behind`: in each of three minutes the scan finds something that is overdue by so long"

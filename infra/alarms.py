@@ -94,7 +94,7 @@ def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition
     wanted = settings.alarming
     yield Condition(
         "TickSilent",
-        "Page: the ticker is silent, or most of its scans fail, so nothing that falls due is sent.",
+        "Page: the ticker is silent, or nearly all of its scans fail, so nothing that falls due is sent.",
         "Ticks",
         "Sum",
         _MINUTE,

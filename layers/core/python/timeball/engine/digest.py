@@ -22,7 +22,7 @@ from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.usage.attention import Attention, of_job, of_sound_job, p95_of, sound_since
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.kept_digests import KeptDigests, ListedAt
+from timeball.engine.kept_digests import KeptDigests, ListedAt, kept_under
 from timeball.engine.runs.notable_runs import RunFilter, Span, notable_runs
 from timeball.engine.scheduling.upcoming import Window, merged_fires, read_open
 
@@ -89,10 +89,7 @@ class Digest:
 def read_digest(context: Context, tenant: str, bounds: Mapping[str, str], running: Sequence[JobKey]) -> Digest | None:
     """Return the newest whole digest of the jobs within bounds; None: it is being made. Raises UnavailableError."""
     now = context.clock.now()
-    digests: dict[object, KeptDigests[Digest]] = context.known.digests
-    if len(digests) > _MOST_KEPT:
-        digests.clear()
-    kept = digests.setdefault((tenant, *sorted(bounds.items())), KeptDigests())
+    kept: KeptDigests[Digest] = kept_under(context.known.digests, (tenant, *sorted(bounds.items())), _MOST_KEPT)
 
     def add_page(made: Digest, after: ListedAt | None) -> tuple[Digest, ListedAt | None]:
         window = Window(tenant, made.at, made.at + HOUR_MS, lambda job: bounds.items() <= job.spec.tags.items())

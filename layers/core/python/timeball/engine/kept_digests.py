@@ -6,7 +6,7 @@ read, the older digest is the answer. Nothing is read while no request asks.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
@@ -66,3 +66,12 @@ class KeptDigests(Generic[DigestType]):
         if last is None:
             self.whole, self.made = made, None
         return self.whole
+
+
+def kept_under(digests: dict[object, Any], key: object, most: int) -> KeptDigests[Any]:
+    """Return the digests that a process keeps under a key. Of others it keeps at most this many: those read last."""
+    kept: KeptDigests[Any] = digests.pop(key, None) or KeptDigests()
+    while len(digests) >= most:
+        del digests[next(iter(digests))]
+    digests[key] = kept
+    return kept

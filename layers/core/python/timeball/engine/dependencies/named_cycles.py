@@ -1,5 +1,6 @@
 """Find the jobs of a named cycle, and insert their rows before its first run starts."""
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,6 +12,8 @@ from timeball.engine.blackouts.read import within_ceilings
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_in_cycle
 from timeball.engine.dependencies.walking import Extent, children_of, walk
+
+log = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 1_000
 """How many rows are inserted together."""
@@ -67,9 +70,10 @@ def fill_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
             left.add(root.id)
             continue
         if start.key not in members:
-            members[start.key] = [
-                within_ceilings(context, layer) for layer in layers(read_descendants(context, start)[0])
-            ]
+            found, is_cut = read_descendants(context, start)
+            if is_cut:
+                log.error("cycle %s leaves out the jobs behind its first %d", root.id, MAX_JOBS)
+            members[start.key] = [within_ceilings(context, layer) for layer in layers(found)]
         _fill(context, root, members[start.key])
     return [run for run in runs if run.id not in left]
 

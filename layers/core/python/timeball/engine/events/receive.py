@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from timeball.domain.dependencies.named_cycle import begun_by_event
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import BusRule, Event, Matched, name_of_event
@@ -132,6 +133,8 @@ class _Pacing:
     """The pace of each tenant, with the runs that this decides about."""
     later: dict[int, tuple[Matched, int]] = field(default_factory=dict)
     """By the position of an event: its rest, and in how many seconds that comes again."""
+    sizes: dict[JobKey, int] = field(default_factory=dict)
+    """How many runs an event makes of a job and of those that depend on it, counted once for all events."""
 
     def put_off_ahead(self, matched: Sequence[Matched]) -> None:
         """Put off the events of tenants that are ahead of their pace."""
@@ -143,13 +146,18 @@ class _Pacing:
     def share(self, position: int, one: Matched, jobs: Sequence[Job]) -> list[_Meant]:
         """Return the runs that an event may make now, in the order of its jobs' ids; put off the rest."""
         own = sorted((job for job in jobs if job.key.job_id > one.after), key=lambda job: job.key.job_id)
-        sizes = [_size_of(self.context, job) for job in own]
+        sizes = [self._size_of(job) for job in own]
         count = self._may_be_made(one, sizes)
         payload, is_held = one.event.payload, one.again and most_made(self.quotas[one.rule.key.tenant]) > 0
         if count < len(own):
             rest = evolve(one, after=own[count - 1].key.job_id) if count else one
             self._put_off(position, rest, sum(sizes[count:]))
         return [_Meant(job, one.event, payload, is_held) for job in own[:count]]
+
+    def _size_of(self, job: Job) -> int:
+        if job.key not in self.sizes:
+            self.sizes[job.key] = _size_of(self.context, job)
+        return self.sizes[job.key]
 
     def _may_be_made(self, one: Matched, sizes: Sequence[int]) -> int:
         """Count runs of an event that may be made now, page by page; return of how many jobs.

@@ -26,7 +26,7 @@ from timeball.domain.planning.planner import MAX_STEPS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.compare_and_swap import change_all
 from timeball.engine.context import Context
-from timeball.engine.resolving import resolved
+from timeball.engine.resolving import resolved, resolved_for_runs
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.runs.waiting_lines import expect
 from timeball.ports.collections import LedgerQuery
@@ -86,7 +86,7 @@ def _restart(context: Context, job: Job, since: int) -> int | None:
 def _insert_doubtful(context: Context, job: Job, restart_at: int | None, asked_at: int, now: int) -> None:
     """Insert a dead letter for each fire without a row that may have begun, a chunk at a time."""
     (excluded,) = read_blackouts(context, [job])
-    (whole,) = resolved(context, [job])
+    (whole,) = resolved_for_runs(context, [job])
     lost, standing = lost_fires(whole, restart_at, asked_at, context.rules.margin_ms, excluded), list[Run]()
     while chunk := list(islice(lost, MAX_STEPS)):
         between = context.store.runs.between(job.key, chunk[0], chunk[-1])

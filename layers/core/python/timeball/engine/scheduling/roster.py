@@ -7,7 +7,6 @@ for its row. When jobs last finished costs as much, for their newest runs, and i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
@@ -15,7 +14,7 @@ from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.run_ends.recent import recent_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.kept_digests import DigestType, KeptDigests, ListedAt
+from timeball.engine.kept_digests import DigestType, KeptDigests, ListedAt, kept_under
 from timeball.engine.scheduling.list_jobs import JobFacts, facts_of
 from timeball.engine.scheduling.upcoming import MOST_JOBS
 from timeball.ports.rows import ListQuery
@@ -24,8 +23,8 @@ MOST_LISTED = 20_000
 """How many jobs a roster may have: some 15 MB."""
 _ROWS = 5
 """How many rows of a ledger are read: as many as fit half a read unit."""
-_MOST_KEPT = 8
-"""How many rosters a process keeps."""
+_MOST_KEPT = 24
+"""How many rosters a process keeps: those that were read last."""
 
 _MOST_NEW = 200
 """How many jobs that were created after a roster was begun join it: the newest."""
@@ -64,7 +63,7 @@ class LastEnds:
 
 def is_known(context: Context, tenant: str, *, is_open: bool) -> bool:
     """Return whether this process has a roster."""
-    kept = _kept(context).get(("jobs", tenant, is_open))
+    kept = context.known.rosters.get(("jobs", tenant, is_open))
     whole = None if kept is None else _usable(kept.whole, context.clock.now())
     return whole is not None and not whole.is_cut
 
@@ -86,7 +85,7 @@ def read_roster(context: Context, tenant: str, next_of: NextOf, *, is_open: bool
         keys, last = _page(context, tenant, after, is_open=is_open)
         return _with_jobs(context, made, keys, next_of), last
 
-    kept: KeptDigests[Roster] = _kept(context).setdefault(("jobs", tenant, is_open), KeptDigests())
+    kept: KeptDigests[Roster] = kept_under(context.known.rosters, ("jobs", tenant, is_open), _MOST_KEPT)
     now = context.clock.now()
     found = _usable(kept.read_on(now, begin, add_page), now)
     if found is None or found.is_cut:
@@ -115,20 +114,13 @@ def read_last_ends(context: Context, tenant: str, *, is_open: bool) -> LastEnds 
         return replace(made, finished_at={**made.finished_at, **ends}), last
 
     now = context.clock.now()
-    kept: KeptDigests[LastEnds] = _kept(context).setdefault(("ends", tenant, is_open), KeptDigests())
+    kept: KeptDigests[LastEnds] = kept_under(context.known.rosters, ("ends", tenant, is_open), _MOST_KEPT)
     return _usable(kept.read_on(now, lambda: LastEnds(now), add_page), now)
 
 
 def _usable(found: DigestType | None, now: int) -> DigestType | None:
     """Return a digest that was found, unless it is too old: the next one is soon complete."""
     return None if found is None or found.at < now - _OLDEST_MS else found
-
-
-def _kept(context: Context) -> dict[object, Any]:
-    rosters: dict[object, Any] = context.known.rosters
-    if len(rosters) > _MOST_KEPT:
-        rosters.clear()
-    return rosters
 
 
 def _page(
