@@ -286,21 +286,26 @@ def _in_cycle(context: Context, edge: _EdgeOfRun, rows: Mapping[RunId, Run | Non
     if edge.run.root is not None:
         return ParentRows(edge.key, edge.parent, row, kept, is_outside=row is None and kept is None)
     kept = kept or edge.kept_by_job
-    row = row or (None if kept else range_over(context, edge.parent, edge.run.id.fire_at))
+    row = row or (None if kept else _range_over(context, edge.parent, edge.run.id.fire_at))
     return ParentRows(edge.key, edge.parent, row, kept)
 
 
-def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
-    """Return a recurring job's skipped range over a fire time, if its ledger is written that far.
+def _range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
+    return None if parent is None else ranges_over(context, [parent], fire_at).get(parent.key)
+
+
+def ranges_over(context: Context, jobs: Sequence[Job], fire_at: int) -> dict[JobKey, Run]:
+    """Return the skipped range over a fire time of each recurring job whose ledger is written that far and has one.
 
     Raises UnavailableError.
     """
-    if parent is None or parent.spec.schedule.is_one_off:
-        return None
-    if parent.next_fire_at is not None and parent.next_fire_at <= fire_at:
-        return None
-    query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
-    return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)
+    queries = [
+        LedgerQuery(job.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
+        for job in jobs
+        if not job.spec.schedule.is_one_off and (job.next_fire_at is None or job.next_fire_at > fire_at)
+    ]
+    pages = context.store.runs.ledgers(queries) if queries else []
+    return {row.id.job: row for page in pages for row in page.runs if row.covers(fire_at)}
 
 
 def _evaluate(

@@ -29,7 +29,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
-from timeball.engine.dependencies.evaluate import range_over, standings_of_jobs, standings_of_runs
+from timeball.engine.dependencies.evaluate import ranges_over, standings_of_jobs, standings_of_runs
 from timeball.engine.dependencies.examine import ANY, naming_in_cycle
 from timeball.engine.dependencies.named_cycles import read_descendants, read_members
 from timeball.engine.dependencies.walking import children_of, for_a_request, naming, walk
@@ -352,9 +352,9 @@ def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> di
         if one.spec.schedule.is_one_off:
             row = rows[one.key]
             rows[one.key] = None if one.waits or row is None or row.decided_at_version < one.rerun_at_version else row
-        elif rows[one.key] is None and is_occurrence(start.spec.schedule, fire_at):
-            rows[one.key] = range_over(context, one, fire_at)
-    return rows
+    if not is_occurrence(start.spec.schedule, fire_at):
+        return rows
+    return {**rows, **ranges_over(context, [one for one in jobs if rows[one.key] is None], fire_at)}
 
 
 def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
