@@ -55,7 +55,7 @@ FAULTS = {
         instead(concluded, _with_half), "a run with items ends as these do", 26
     ),
     "a cycle that runs again leaves its items as they were": Fault(
-        instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 126
+        instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 226
     ),
     "a mended item does not mend its head run": Fault(
         instead(healed, lambda *_: None), "a head run that failed with an item is mended with it", 6
