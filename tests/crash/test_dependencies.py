@@ -275,6 +275,14 @@ def _wait_and_execute(play: Play) -> None:
     play.execute_next()
 
 
+def _assert_each_is_called_once(left: Play, stage: Stage) -> None:
+    left.clock.advance(stage.later_ms)
+    work_on(left, 15)
+    left.clock.advance(16 * 60 * SECOND_MS)  # the message of an executor that died comes again
+    work_on(left, 15)
+    assert called(left) == ["a", "b", "c"]
+
+
 # Each case: the preparation, the verb that is stopped, and its points.
 CYCLES: dict[str, tuple[Callable[[Play], None], Callable[[Play], object], int]] = {
     "the scan that plans a cycle": (_planned, Play.scan_all, 12),
@@ -290,11 +298,7 @@ def test_a_cycle_stopped_anywhere_runs_each_of_its_jobs_once_in_order(stage: Sta
     play = stage.play(NOW)
     before(play)
     for left in stage.crashes(play, verb, points):
-        left.clock.advance(stage.later_ms)
-        work_on(left, 15)
-        left.clock.advance(16 * 60 * SECOND_MS)  # the message of an executor that died comes again
-        work_on(left, 15)
-        assert called(left) == ["a", "b", "c"]
+        _assert_each_is_called_once(left, stage)
         for name in "abc":
             (run,) = left.runs(key(name))
             assert (run.id.fire_at, run.state, run.due_at) == (NOW + 8_000, RunState.SUCCEEDED, None)
@@ -334,11 +338,7 @@ def test_a_run_that_waits_for_a_latest_cycle_runs_once_wherever_that_end_was_sto
     play = stage.play(NOW)
     before(play)
     for left in stage.crashes(play, verb, points):
-        left.clock.advance(stage.later_ms)
-        work_on(left, 15)
-        left.clock.advance(16 * 60 * SECOND_MS)  # the message of an executor that died comes again
-        work_on(left, 15)
-        assert called(left) == ["a", "b", "c"]
+        _assert_each_is_called_once(left, stage)
         runs = [left.runs(key(name))[0] for name in "abc"]
         assert {(run.state, run.due_at) for run in runs} == {(RunState.SUCCEEDED, None)}
         assert [run.id.fire_at - NOW for run in runs] == [8_000, 6_000, 6_000]

@@ -1,6 +1,6 @@
-"""What an operator sees and does, over HTTP on the real template.
+"""Journeys of an operator, over HTTP on the real template.
 
-Each test is a journey: runs and the present, finding, fires to come, pipelines, generations, sessions.
+They lead through runs and the present, finding, fires to come, pipelines, generations, sessions.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""A process keeps the digests that were read last; one that is read again is never given up for an older one."""
+"""A process keeps the digests that were read last, and drops the digest that was read longest ago."""
 
 from timeball.engine.kept_digests import kept_under
 

@@ -42,7 +42,7 @@ class AttemptLog(Protocol):
     """The log of attempts that have ended. Never raises."""
 
     def wants(self, *, has_succeeded: bool) -> bool:
-        """Return whether an attempt has a line: one that succeeded may have none."""
+        """Return whether an attempt has a line: a successful attempt may have none."""
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write lines."""

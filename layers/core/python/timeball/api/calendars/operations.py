@@ -1,4 +1,4 @@
-"""Create, list, read, replace and delete calendars, and list what each was. One that a job names cannot be deleted."""
+"""Create, list, read, replace and delete calendars, and list their past; a job's calendar cannot be deleted."""
 
 from pydantic import Field
 
