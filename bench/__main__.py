@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import stepping
-from bench.bill import Item, canary_month, idle_month, usd_per_million, watched_month
+from bench.bill import idle_month, usd_per_million, whole_month
 from bench.endpoint import endpoint
 from bench.handlers import RUNS, measure
 
@@ -46,13 +46,12 @@ FIGURES: Mapping[str, str] = {
     "first_scan_requests_new_table": "requests of a table's very first scan, which looks back a month",
     "tick_cost_ratio_1k_to_100k": "read units of a tick with 100,000 jobs not due, divided by those with 1,000",
     "idle_usd_per_month": "an idle month of the stage `small`, by documented prices ($)",
-    "watched_usd_per_month": "the same with alarms, their metrics, the dashboard and the canary ($)",
+    "watched_usd_per_month": "the same with alarms, the dashboard, the canary and an execution that stands by ($)",
     "usd_per_million_recurring": "a million fires of recurring jobs in such bursts, by documented prices ($)",
     "usd_per_million_one_off": "a million one-offs with their creation, by documented prices ($)",
 }
 """The meaning of each figure."""
 
-_CANARY_SECONDS = 300
 _PIECES = 2_000
 _LOUD = 1.25
 """How much worse than the release's a figure must be to be marked."""
@@ -108,15 +107,10 @@ def figures() -> dict[str, float]:
         "first_scan_requests_new_table": idle["first_of_all_requests"],
         "tick_cost_ratio_1k_to_100k": beside["read_units_100k"] / beside["read_units_1k"],
         "idle_usd_per_month": sum(item.dollars for item in idle_month(idle["read_units"], idle["cpu_ms"])),
-        "watched_usd_per_month": sum(item.dollars for item in _month(idle["read_units"], idle["cpu_ms"])),
+        "watched_usd_per_month": sum(item.dollars for item in whole_month(idle["read_units"], idle["cpu_ms"])),
         "usd_per_million_recurring": usd_per_million(recurring),
         "usd_per_million_one_off": usd_per_million(one_off, submitted["single"]),
     }
-
-
-def _month(read_units: float, cpu_ms: float) -> list[Item]:
-    """Return the bill of an idle month with alarms and everything that comes with them."""
-    return [*idle_month(read_units, cpu_ms), *watched_month(), *canary_month(_CANARY_SECONDS)]
 
 
 def main(arguments: list[str]) -> int:
@@ -129,9 +123,12 @@ def main(arguments: list[str]) -> int:
         is_worse = was is not None and found[name] > was * _LOUD
         beside = "-" if was is None else f"{was:.3f}"
         print(f"{name:<32}{found[name]:>10.3f}{beside:>10}{'  WORSE' if is_worse else '':<8} {about}")
-    print("\nan idle month of `small` with alarms, the dashboard and the canary, by documented prices:")
-    for item in _month(found["tick_read_units_idle"], found["tick_cpu_ms_idle"]):
-        print(f"{item.what:<45}{item.quantity:>20}{item.dollars:>10.2f}")
+    print("\nan idle month of `small`, and what can be added to it, by documented prices:")
+    scans = found["tick_read_units_idle"], found["tick_cpu_ms_idle"]
+    for item in whole_month(*scans):
+        print(f"{item.what:<60}{item.quantity:>20}{item.dollars:>10.2f}")
+    for what, items in (("in all", idle_month(*scans)), ("with everything added", whole_month(*scans))):
+        print(f"{what:<80}{sum(item.dollars for item in items):>10.2f}")
     for file in (SUMMARY, *([BASELINE] if "--keep" in arguments else [])):
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(found, indent=2) + "\n")

@@ -31,8 +31,10 @@ _AHEAD_MS = 3_500
 """Messages of many runs reach executors 3 to 4 s before their instant, and executors wait with them."""
 _REQUESTS_OF_AN_EXECUTOR = 7
 """Sequential requests for each batch."""
-ALARMS, COMPOSITES, BASIC_METRICS = 13, 4, 8
-"""The alarms on one metric, those made of others, and the metrics that `basic` writes."""
+ALARMS, COMPOSITES = 13, 4
+"""The alarms on one metric, and those made of others."""
+METRICS_OF_A_CANARY = ("CanaryDelay", "Lateness")
+"""The metrics of `basic` that a canary's run writes, and nothing else while nothing is due or fails."""
 METRICS_OF_TICKS = 1
 """With `metrics` of `basic`, scans write one series while nothing is due."""
 _LINE_BYTES = 200
@@ -43,6 +45,7 @@ _USD_OF_A_LONE_RUN = 24.16 / _MILLION
 """What a run costs that is due alone (docs/aws.md)."""
 _IDLE_AFTER_SECONDS, _IDLE_SCANS = 65, 3
 """A scan counts as idle a minute after it found something; then each third scan reads."""
+_CANARY_SECONDS = 300
 HOURS_A_MONTH = 730
 
 
@@ -93,22 +96,17 @@ def idle_month(
         Item("the ticker's ownership records", f"{beats:,.0f} units", beats * PRICES.write_unit),
         Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
         Item("provisioned pollers", f"{pollers}", pollers * PRICES.poller_hour * HOURS_A_MONTH),
-        Item("the secret with the first admin key", "1", PRICES.secret_month),
-        Item("metrics of ticks", f"{metrics}", metrics * PRICES.metric_month),
-        Item("their lines in the log", f"{log_gb:.2f} GB", log_gb * PRICES.log_gb),
+        Item("the metric `Ticks`", f"{metrics}", metrics * PRICES.metric_month),
+        Item("its lines in the log", f"{log_gb:.2f} GB", log_gb * PRICES.log_gb),
     )
 
 
-def watched_month(
-    alarms: int = ALARMS, composites: int = COMPOSITES, metrics: int = BASIC_METRICS, dashboards: int = 1
-) -> Sequence[Item]:
-    """Return what a month of alarms costs on top of an idle month, all their metrics being written all the time."""
-    more = metrics - METRICS_OF_TICKS
+def watched_month() -> Sequence[Item]:
+    """Return what a month of alarms and the dashboard costs on top of an idle month."""
     return (
-        Item("alarms on one metric", f"{alarms}", alarms * PRICES.alarm_month),
-        Item("alarms made of others", f"{composites}", composites * PRICES.composite_alarm_month),
-        Item("the other metrics of `basic`, if all occur", f"{more}", more * PRICES.metric_month),
-        Item("the dashboard", f"{dashboards}", dashboards * PRICES.dashboard_month),
+        Item("alarms on one metric", f"{ALARMS}", ALARMS * PRICES.alarm_month),
+        Item("alarms made of others", f"{COMPOSITES}", COMPOSITES * PRICES.composite_alarm_month),
+        Item("the dashboard", "1", PRICES.dashboard_month),
     )
 
 
@@ -117,8 +115,10 @@ def canary_month(seconds: int, shards: int = 4) -> Sequence[Item]:
     runs = SECONDS_A_MONTH / seconds
     busy = min(1, _IDLE_AFTER_SECONDS / seconds) * SECONDS_A_MONTH
     reads = busy * shards * 0.5 * (1 - 1 / _IDLE_SCANS)
+    metrics = len(METRICS_OF_A_CANARY)
     return (
         Item("the canary's runs", f"{runs:,.0f}", runs * _USD_OF_A_LONE_RUN),
+        Item("the metrics of its runs", f"{metrics}", metrics * PRICES.metric_month),
         Item("reads of scans that are not idle", f"{reads:,.0f} units", reads * PRICES.read_unit),
     )
 
@@ -130,6 +130,13 @@ def standby_month(cpu_ms: float) -> float:
     gb_seconds = asks * (cpu_ms * _GB_OF_A_PROCESSOR + _ROUND_TRIP_MS * _GB) / 1000
     ask = PRICES.function_request + 0.5 * PRICES.read_unit
     return seconds * _EXPRESS_GB * PRICES.express_gb_second + asks * ask + gb_seconds * PRICES.function_gb_second
+
+
+def whole_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
+    """Return the costs of an idle month of the stage `small` with everything that can be added to it."""
+    standing_by = Item("an execution that stands by (`takeover_seconds` of 15)", "1", standby_month(cpu_ms))
+    idle = [item for item in idle_month(read_units, cpu_ms) if item.dollars]
+    return (*idle, *watched_month(), *canary_month(_CANARY_SECONDS), standing_by)
 
 
 def usd_per_million(burst: Mapping[str, float], created_cpu_ms: float | None = None) -> float:

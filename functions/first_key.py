@@ -1,4 +1,4 @@
-"""The first admin key: CloudFormation requests it when the stack is created, and it goes to Secrets Manager.
+"""The first admin key: CloudFormation requests it with the stack, and an encrypted parameter keeps it.
 
 Invariant: no answer and no log contains the key.
 """
@@ -30,9 +30,9 @@ def handler(event: Mapping[str, Any], context: Timed) -> None:  # noqa: ARG001 -
 
     def act() -> None:
         if _is_wanted(event):
-            _make(properties["tenant"], properties["secret"])
+            _make(properties["tenant"], properties["parameter"], properties.get("encryption", ""))
 
-    answered(event, properties["secret"], "The first admin key was not made", act)
+    answered(event, properties["parameter"], "The first admin key was not made", act)
 
 
 def _is_wanted(event: Mapping[str, Any]) -> bool:
@@ -41,7 +41,7 @@ def _is_wanted(event: Mapping[str, Any]) -> bool:
     return bool(event["RequestType"] == "Create")
 
 
-def _make(tenant: str, secret: str) -> None:
+def _make(tenant: str, parameter: str, encryption: str) -> None:
     import boto3  # noqa: PLC0415 - slow, and an update does not need it
 
     config = PATIENT.config()
@@ -49,8 +49,18 @@ def _make(tenant: str, secret: str) -> None:
     # Drawn once, so that a retry creates the same key.
     random, now = secrets.token_bytes(32), SystemClock().now()
     made = when_ready(lambda: make_first_key(tenants, tenant, random, now))
-    keeper = boto3.client("secretsmanager", config=config)
-    when_ready(lambda: keeper.put_secret_value(SecretId=secret, SecretString=made))
+    keep_first_key(boto3.client("ssm", config=config), made, parameter, encryption)
+
+
+def keep_first_key(keeper: Any, text: str, parameter: str, encryption: str) -> None:  # noqa: ANN401 - as boto3 makes it
+    """Store a key in an encrypted parameter; it replaces that of a stack which was removed, and whose history stays."""
+    key = {"KeyId": encryption} if encryption else {}
+    about = "The first admin key of Timeball's operating tenant"
+    when_ready(
+        lambda: keeper.put_parameter(
+            Name=parameter, Value=text, Type="SecureString", Overwrite=True, Description=about, **key
+        )
+    )
 
 
 def make_first_key(tenants: Tenants, tenant: str, random: bytes, now: int) -> str:

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from aws_cdk import CustomResource, Duration
+from aws_cdk import CustomResource, Duration, Stack
 from constructs import Construct
 
 from infra.functions import FunctionBounds, FunctionMaker, allow
-from infra.secret import make_secret
 from infra.storage import FIND, Storage
 from timeball.aws.dynamodb.table import schema
 
@@ -40,13 +39,9 @@ class Admin(Construct):
         # It reads how many jobs a tenant has, what the tenant has cost, by the hour, and what is late and due of it.
         allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE, schema.NOTABLE, schema.DUE))
 
-        self.first_key = make_secret(
-            self,
-            "first-key",
-            maker.settings,
-            about="The first admin key of Timeball's operating tenant",
-            unrotated="It gives access to an API and not to a database; an admin rotates it over that API",
-        )
+        # CloudFormation makes no encrypted parameters, so the function makes it; a secret would be $0.40 a month. No
+        # parameter's name may begin with `aws` or `ssm`, as a stack's name may.
+        self.first_key = f"/timeball/{maker.settings.name}/first-key"
         make = replace(maker, environment=table).make(
             self,
             "first-key-maker",
@@ -57,12 +52,19 @@ class Admin(Construct):
             ),
         )
         allow(make, ["dynamodb:PutItem"], [storage.tenants.table_arn])
-        allow(make, ["secretsmanager:PutSecretValue"], [self.first_key])
+        parameter = Stack.of(self).format_arn(
+            service="ssm", resource="parameter", resource_name=self.first_key.removeprefix("/")
+        )
+        allow(make, ["ssm:PutParameter"], [parameter])
         CustomResource(
             self,
             "first-key-made",
             resource_type="Custom::TimeballFirstKey",
             service_token=make.function_arn,
             service_timeout=Duration.minutes(5),
-            properties={"tenant": maker.settings.functions.operating_tenant, "secret": self.first_key},
+            properties={
+                "tenant": maker.settings.functions.operating_tenant,
+                "parameter": self.first_key,
+                **({"encryption": maker.settings.kms_key} if maker.settings.kms_key else {}),
+            },
         )

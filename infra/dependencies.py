@@ -22,6 +22,7 @@ SERVICES = (
     "secretsmanager",
     "sns",
     "sqs",
+    "ssm",
     "stepfunctions",
     "sts",
 )

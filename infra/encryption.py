@@ -28,7 +28,7 @@ _NEEDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "dynamodb:PartiQLUpdate": ("dynamodb", _WRITE),
     "sqs:SendMessage": ("sqs", _SEND),
     "sqs:ReceiveMessage": ("sqs", _RECEIVE),
-    "secretsmanager:PutSecretValue": ("secretsmanager", _SEND),
+    "ssm:PutParameter": ("ssm", ("kms:Encrypt",)),
 }
 """The service through which a role needs the key for an action, and what it needs of the key (AWS documents both)."""
 
@@ -38,14 +38,13 @@ _PROPERTIES: Final[Mapping[str, Mapping[str, object]]] = {
         "Replicas.0.SSESpecification.KMSMasterKeyId": None,
     },
     "AWS::Logs::LogGroup": {"KmsKeyId": None},
-    "AWS::SecretsManager::Secret": {"KmsKeyId": None},
     "AWS::SQS::Queue": {"KmsMasterKeyId": None},
 }
 """The properties of a resource that set its encryption; None stands for the ARN of the key."""
 
 
 def encrypt(construct: Construct, settings: Settings) -> None:
-    """Encrypt a table, a queue, a log or a secret with the owner's key, if there is one.
+    """Encrypt a table, a queue or a log with the owner's key, if there is one.
 
     The CDK's own way refuses a table in a stack without a region, and would let any rule send to an encrypted queue.
     """
@@ -57,7 +56,7 @@ def encrypt(construct: Construct, settings: Settings) -> None:
 
 
 def let_use_key(stack: Stack, settings: Settings) -> None:
-    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues and secrets.
+    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues and the first key.
 
     The actions come from the policies, so that a function with a new permission also gets the key's.
     """

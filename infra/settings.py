@@ -56,7 +56,7 @@ class Settings:
     stage: str = one_of(
         "small",
         STAGES,
-        "`local` is the embedded AWS; `small` idles at less than $7 a month; `large` takes thousands of runs a second",
+        "`local` is the embedded AWS; `small` idles at some $6 a month; `large` takes thousands of runs a second",
     )
     confirm: str = setting(
         "",
@@ -110,7 +110,7 @@ class Settings:
     tenants_table: str = setting("", "An existing tenants table; by default the stack makes its own", table_name)
     kms_key: str = setting(
         "",
-        "ARN of a KMS key in the same region that encrypts tables, queues, logs and the first key's secret; its "
+        "ARN of a KMS key in the same region that encrypts tables, queues, logs and the first key's parameter; its "
         "[owner writes its policy](aws.md#a-key-of-your-own). Empty: AWS's own keys encrypt, free of charge",
         key_arn,
     )

@@ -67,7 +67,7 @@ class TimeballStack(Stack):
             "ApiUrl": api.url,
             "JobsTable": storage.jobs.table_name,
             "TenantsTable": storage.tenants.table_name,
-            "FirstKeySecret": admin.first_key,
+            "FirstKeyParameter": admin.first_key,
             "TickerArn": ticker.machine.state_machine_arn,
         }
         outputs["WatchQueue"] = queues.watch.queue.queue_url

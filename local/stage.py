@@ -29,8 +29,8 @@ _CONFLICT = 409
 
 def first_key(emulator: Emulator, deployment: DeployedStack) -> str:
     """Return the admin key that the deployment has created."""
-    secret = emulator.client("secretsmanager").get_secret_value(SecretId=deployment.outputs["FirstKeySecret"])
-    return str(secret["SecretString"])
+    name = deployment.outputs["FirstKeyParameter"]
+    return str(emulator.client("ssm").get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"])
 
 
 def create_key(api_url: str, admin_key: str, tenant: str, role: str = "admin", **fields: object) -> str:

@@ -24,6 +24,8 @@ def short_name(resource: Any) -> str:
             return table[1]
         if resource["Fn::Join"][1][-1].startswith(":function:Timeball-"):
             return str(resource["Fn::Join"][1][-1].removeprefix(":function:Timeball-"))
+        if resource["Fn::Join"][1][-1] == ":parameter/timeball/Timeball/first-key":
+            return "first key"
         reference, suffix = resource["Fn::Join"][1]
         return short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends

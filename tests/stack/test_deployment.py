@@ -5,9 +5,7 @@ AWS documents how CloudFormation orders and rolls back; the embedded AWS keeps t
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from functions.custom_resources import RefusedError, answered, when_ready
 from tests.stack.conftest import ROOT, Synthesized
+from tests.stack.response_url import answer_to
 
 DENIED = ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutItem")
 WRONG = ClientError({"Error": {"Code": "ValidationException"}}, "PutItem")
@@ -76,8 +75,7 @@ def test_the_stage_is_in_the_file_that_a_plain_deployment_reads() -> None:
 
 def test_data_is_deleted_only_by_the_failed_deployment_that_created_it(stack: Synthesized) -> None:
     kept = [*stack.resources("AWS::DynamoDB::GlobalTable").values()]
-    kept += stack.resources("AWS::SecretsManager::Secret").values()
-    assert len(kept) == 3
+    assert len(kept) == 2
     for body in kept:
         assert (body["DeletionPolicy"], body["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
@@ -93,37 +91,9 @@ def test_tables_are_protected_at_the_end_and_not_at_their_creation(
         assert _one(other, "Custom::TimeballSettled")[1]["Properties"]["protected"] == []
 
 
-class _Url:
-    """A response URL as CloudFormation gives one, and the responses sent to it."""
-
-    def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
-        told = self.told
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_PUT(self) -> None:
-                told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.handle_request)
-
-    def answer_to(self, act: Any) -> dict[str, Any]:
-        self._thread.start()
-        event = {
-            "StackId": "stack",
-            "RequestId": "request",
-            "LogicalResourceId": "check",
-            "ResponseURL": f"http://127.0.0.1:{self._server.server_port}/",
-        }
-        answered(event, "check", "It was not done", act)
-        self._thread.join()
-        self._server.server_close()
-        return self.told[0]
+def _answer(act: Any) -> dict[str, Any]:
+    event = {"StackId": "stack", "RequestId": "request", "LogicalResourceId": "check"}
+    return answer_to(lambda url: answered({**event, "ResponseURL": url}, "check", "It was not done", act))
 
 
 def _refuse() -> None:
@@ -143,7 +113,7 @@ def _fail() -> None:
     ],
 )
 def test_cloudformation_gets_an_answer_in_every_case(act: Any, status: str, reason: str | None) -> None:
-    answer = _Url().answer_to(act)
+    answer = _answer(act)
     assert (answer["Status"], answer.get("Reason")) == (status, reason)
     assert answer["PhysicalResourceId"] == "check"
 

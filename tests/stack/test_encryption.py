@@ -26,18 +26,18 @@ USES: Final[dict[str, dict[str, set[str]]]] = {
     "authorize": {"dynamodb": WRITE},
     "admin": {"dynamodb": WRITE},
     "deployment": {"dynamodb": WRITE},
-    "first-key-maker": {"dynamodb": WRITE, "secretsmanager": SEND},
+    "first-key-maker": {"dynamodb": WRITE, "ssm": {"Encrypt"}},
 }
 
 ENCRYPTED: Final[dict[str, dict[str, object]]] = {
     "AWS::Logs::LogGroup": {"KmsKeyId": KEY_ARN},
-    "AWS::SecretsManager::Secret": {"KmsKeyId": KEY_ARN},
     "AWS::SQS::Queue": {"KmsMasterKeyId": KEY_ARN},
     "AWS::DynamoDB::GlobalTable": {"SSESpecification": {"SSEEnabled": True, "SSEType": "KMS"}},
+    "Custom::TimeballFirstKey": {"encryption": KEY_ARN},
 }
 
 
-def test_every_table_queue_log_and_secret_is_encrypted_with_the_key(keyed_stack: Synthesized) -> None:
+def test_every_table_queue_and_log_and_the_first_key_is_encrypted_with_the_key(keyed_stack: Synthesized) -> None:
     for kind, properties in ENCRYPTED.items():
         found = keyed_stack.resources(kind).values()
         assert found

@@ -134,7 +134,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "account": {"GetAccountSettings"},
             },
         ),
-        ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
+        ("first-key-maker", {"Tenants": {"PutItem"}, "first key": {"PutParameter"}}),
     ],
 )
 def test_a_function_has_exactly_the_rights_that_it_uses(

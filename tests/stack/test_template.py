@@ -201,7 +201,7 @@ def test_the_outputs_have_everything_that_a_client_or_a_test_needs(stack: Synthe
     assert stack.template["Outputs"].keys() == {
         "ApiUrl",
         "EventBus",
-        "FirstKeySecret",
+        "FirstKeyParameter",
         "JobsTable",
         "TenantsTable",
         "TickerArn",

@@ -38,8 +38,6 @@ class Prices:
     """Step Functions Express: a start."""
     express_gb_second: float = 0.000_016_67
     """Step Functions Express: a GB-second; memory is counted in whole chunks of 64 MB."""
-    secret_month: float = 0.40
-    """Secrets Manager: a secret for a month."""
     poller_hour: float = 0.00925
     """SQS to Lambda: a provisioned poller for an hour."""
     metric_month: float = 0.30
