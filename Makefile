@@ -133,17 +133,19 @@ synth: setup ## Synthesize the CloudFormation template into cdk.out
 ##@ Upkeep
 
 .PHONY: lock
-lock: $(VENV)/packages.stamp ## Write the lock files anew from requirements/*.in, layers/deps and package.json
+lock: $(VENV)/packages.stamp ## Write the lock files anew from requirements/*.in, layers/deps and package.json, and the console's libraries
 	@$(BIN)/uv pip compile $(COMPILE) layers/deps/requirements.in --output-file layers/deps/requirements.txt
 	@for name in uv ministack dev; do \
 		$(BIN)/uv pip compile $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
-	@for folder in . $(TOOLS); do \
+	@for folder in . $(TOOLS) console/vendor; do \
 		$(NPM) install --prefix $$folder --package-lock-only --no-progress --loglevel=error || exit 1; done
+	@$(NPM) ci --prefix console/vendor --no-progress --loglevel=error
+	@$(BIN)/python -m infra.vendor
 	@echo 'The lock files are written; `make setup` installs them.'
 
 .PHONY: clean
 clean: ## Remove everything that the commands created, including environments
-	@rm -rf .venv .venv-ministack node_modules $(TOOLS)/node_modules cdk.out .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf .venv .venv-ministack node_modules $(TOOLS)/node_modules console/vendor/node_modules cdk.out .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One lock for Python 3.11 and later on every platform, without the address of its registry.
