@@ -31,6 +31,11 @@ def test_a_link_begins_a_session_once(console: ConsoleServer) -> None:
     assert ask(console, "POST", "/v1/sessions", {"code": code})[0] == 401
 
 
+def test_a_key_that_nobody_has_is_refused(console: ConsoleServer) -> None:
+    for key in ("tb_acme.000000000000_0", "tbs_x", "x", None):
+        assert ask(console, "GET", "/v1/jobs", key=key)[0] == 401
+
+
 def test_a_link_is_good_for_ten_minutes(console: ConsoleServer) -> None:
     code = console.link().partition("#s=")[2]
     console.advance(601)

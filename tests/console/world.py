@@ -7,6 +7,7 @@ answers 202 and never reports, `/say/…` answers with the decoded rest of the p
 
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
@@ -88,6 +89,7 @@ class World:
         self._authorize = Authorizer(self.api.tenants, self.clock)
         self.keys = {role.value: self._key(role, number) for number, role in enumerate(Role)}
         self._requests = 0
+        self._engine = ThreadPoolExecutor(1)
         self._note_tick()
 
     def _key(self, role: Role, number: int) -> str:
@@ -140,7 +142,8 @@ class World:
         """Let the engine work until an instant (ms)."""
         if at > self.clock.now():
             self.api.receive()
-            self.service.until(at)
+            # A thread of its own: that of a test may have an event loop, with which a browser is steered.
+            self._engine.submit(self.service.until, at).result()
             self._note_tick()
 
     def advance(self, seconds: float) -> None:
@@ -154,4 +157,5 @@ class World:
 
     def close(self) -> None:
         """End the engine."""
-        self.service.__exit__()
+        self._engine.submit(self.service.__exit__).result()
+        self._engine.shutdown()

@@ -10,6 +10,7 @@ from tests.docs.readme import ROOT
 
 ALLOWED = {
     "tests/conftest.py": "shows the tiers' processor time; mends the sleep of a machine whose time is faked",
+    "tests/console/server.py": "follows the machine's clock when a person starts it",
     "tests/contract/test_executor_function.py": "shifts the real clock of the functions to the middle of an hour",
     "tests/effort.py": "compares processor time with a yardstick",
     "tests/end_to_end/steps.py": "waits for other processes, which read the real clock",
