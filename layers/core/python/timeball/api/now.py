@@ -87,6 +87,7 @@ class RunningAnswer(AnswerModel):
     status: RunState = Field(description="`running`, or `retrying` while it waits for its next attempt.")
     attempt: int = Field(description="The number of its newest attempt.")
     started_at: Time | None = Field(description="When its first call left; null: not known to have left.")
+    claimed_at: Time | None = Field(description="When its newest attempt began: its call leaves a moment later.")
     p95_seconds: Seconds | None = Field(
         description="95 % of its job's newest runs took at most so many seconds; null: fewer than five succeeded, or "
         "it began after `digestAt`."
@@ -165,6 +166,7 @@ def _running(run: Run, p95: Mapping[JobKey, int]) -> RunningAnswer:
             "status": run.state,
             "attempt": run.attempt,
             "started_at": run.first_started_at,
+            "claimed_at": run.claimed_at,
             "p95_seconds": p95.get(run.id.job),
         }
     )

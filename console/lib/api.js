@@ -1,0 +1,84 @@
+/** Requests to the API: one function, and one kind of error that has a sentence for people. */
+
+import { heard } from "./time.js";
+
+const BASE = new URL("..", document.baseURI);
+
+/** An answer that is no success: `message` is a sentence that a person can act on. Status 0: there was no answer. */
+export class Problem extends Error {
+  /** @param {number} status @param {{type?: string, detail?: string, title?: string, errors?: {field: string, message: string}[]}} body @param {number} retryAfter seconds */
+  constructor(status, body = {}, retryAfter = 0) {
+    super(sentence(status, body));
+    this.status = status;
+    this.kind = (body.type ?? "").replace("urn:timeball:problem:", "");
+    this.fields = body.errors ?? [];
+    this.body = body;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether the same request may succeed a little later. */
+  get passes() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+function sentence(status, body) {
+  if (status === 0) return navigator.onLine === false ? "You are offline." : "Timeball cannot be reached.";
+  if (body.detail) return body.detail;
+  if (status === 429) return "Too many requests: Timeball asks to wait.";
+  if (status >= 500) return "Timeball cannot answer at present.";
+  return body.title ?? `The request was refused (status ${status}).`;
+}
+
+/** An idempotency key: sent with each repetition of one request, so that it takes effect once. */
+export function newOnce() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Send one request; throw a Problem for any answer but 2xx and 304.
+ * @param {string} method
+ * @param {string} path such as `/v1/jobs?limit=50`
+ * @param {{body?: unknown, key?: string|null, etag?: string, ifMatch?: string, once?: string}} options `etag`: answer
+ *   304 if it still is the same; `ifMatch`: refuse with 412 if it is not; `once`: the idempotency key
+ * @returns {Promise<{status: number, body: any, etag: string|null}>}
+ */
+export async function send(method, path, { body, key, etag, ifMatch, once } = {}) {
+  const headers = { Accept: "application/json" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  if (etag) headers["If-None-Match"] = etag;
+  if (ifMatch) headers["If-Match"] = ifMatch;
+  if (once) headers["Idempotency-Key"] = once;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response, text;
+  try {
+    response = await fetch(new URL(path.replace(/^\//, ""), BASE), {
+      method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store",
+    });
+    text = await response.text();
+  } catch {
+    throw new Problem(0);
+  }
+  const answer = parsed(text);
+  heard(answer?.asOf ?? answer?.at, response.headers.get("Date"));
+  if (!response.ok && response.status !== 304)
+    throw new Problem(response.status, answer ?? {}, Number(response.headers.get("Retry-After")) || 0);
+  return { status: response.status, body: answer, etag: response.headers.get("ETag") };
+}
+
+function parsed(text) {
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The same request as a command line; the key comes from the environment. */
+export function asCurl({ method, path, body }) {
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const lines = [`curl -X ${method} ${quoted(new URL(path.replace(/^\//, ""), BASE).href)}`];
+  lines.push(`-H "Authorization: Bearer $TIMEBALL_KEY"`);
+  if (body !== undefined) lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`);
+  return lines.join(" \\\n  ");
+}

@@ -1,0 +1,102 @@
+/**
+ * Actions: a button, and a dialog that says what the action will touch and how to take it back. A button that the
+ * reader's key may not use is there, and says why it is disabled. The server decides in any case.
+ */
+
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { newOnce } from "../lib/api.js";
+import { refresh } from "../lib/live.js";
+import { allowChanges, call, permission, useSession } from "../lib/session.js";
+import { CopyAs } from "./copy.js";
+import { Refused } from "./empty.js";
+import { toast } from "./toast.js";
+
+/** A modal dialog. The browser keeps the focus in it, closes it by Escape, and puts the focus back. */
+export function Dialog({ title, onClose, children }) {
+  const ref = useRef(null);
+  const id = useRef(`dialog-${newOnce().slice(0, 8)}`).current;
+  useEffect(() => {
+    ref.current.showModal();
+  }, []);
+  return html`<dialog ref=${ref} aria-labelledby=${id} onClose=${onClose}>
+    <h2 id=${id}>${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+/** A button that may be disabled with its reason, and then stays in reach of the keyboard. */
+export function Button({ why, onClick, kind = "", label, children }) {
+  const id = useRef(`why-${newOnce().slice(0, 8)}`).current;
+  if (!why) return html`<button type="button" class=${kind} aria-label=${label} onClick=${onClick}>${children}</button>`;
+  return html`<span class="barred">
+    <button type="button" class=${kind} aria-label=${label} aria-disabled="true" aria-describedby=${id} title=${why}>${children}</button>
+    <span class="unseen" id=${id}>${why}</span>
+  </span>`;
+}
+
+/**
+ * @typedef {object} ActionProps
+ * @property {string} name the verb on the button: "Pause"
+ * @property {string} [title] the dialog's title: "Pause nightly-report?"; by default the name
+ * @property {string} [label] the accessible name of the button, if the visible one is not enough in a list
+ * @property {"viewer"|"submitter"|"operator"|"admin"} role the least role that may do it
+ * @property {{method: string, path: string, body?: unknown, ifMatch?: string, isOnce?: boolean}} request `isOnce`: send an
+ *   idempotency key
+ * @property {any} touches what it will do, and to how much
+ * @property {any} undo how to take it back
+ * @property {string} [done] the sentence after it
+ * @property {(answer: any) => void} [onDone]
+ * @property {string} [why] disabled for this reason, whoever asks
+ * @property {string} [kind] classes of the button: "small", "danger", "primary"
+ */
+
+/** @param {ActionProps & {children?: any}} props */
+export function Action({ name, label, role, why, kind = "small", children, ...rest }) {
+  const [isOpen, open] = useState(false);
+  const session = useSession();
+  const allowed = permission(role, session);
+  return html`<${Button} kind=${kind} label=${label} why=${why || allowed.why} onClick=${() => open(true)}>${children ?? name}<//>
+    ${isOpen && html`<${Confirm} name=${name} asks=${allowed.asks} kind=${kind} ...${rest} onClose=${() => open(false)} />`}`;
+}
+
+/** The dialog of an action. */
+export function Confirm({ name, title, request, touches, undo, done, onDone, onClose, asks, kind = "" }) {
+  const [isBusy, busy] = useState(false);
+  const [problem, fail] = useState(null);
+  const once = useRef(newOnce()).current;
+  const act = async () => {
+    busy(true);
+    fail(null);
+    try {
+      if (asks) await allowChanges();
+      const { method, path, body, ifMatch, isOnce } = request;
+      const answer = await call(method, path, { body, ifMatch, once: isOnce ? once : undefined });
+      onClose();
+      toast(done ?? `${name}: done.`);
+      onDone?.(answer.body);
+      refresh();
+    } catch (refused) {
+      if (refused.status === undefined) throw refused;
+      fail(refused);
+      busy(false);
+    }
+  };
+  return html`<${Dialog} title=${title ?? name} onClose=${onClose}>
+    <dl class="terms">
+      <dt>What it touches</dt><dd>${touches}</dd>
+      <dt>How to take it back</dt><dd>${undo}</dd>
+    </dl>
+    ${asks && html`<p class="note">Your session may only read so far. Confirming allows changes for 30 minutes. This guards
+      against slips, not against theft.</p>`}
+    ${problem && html`<${Refused} problem=${problem} />`}
+    <div class="dialog-end">
+      <${CopyAs} request=${request} />
+      <span class="buttons">
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <button type="button" class=${kind.includes("danger") ? "danger primary" : "primary"} disabled=${isBusy} onClick=${act}>
+          ${asks ? `Allow changes and ${name.charAt(0).toLowerCase()}${name.slice(1)}` : name}
+        </button>
+      </span>
+    </div>
+  <//>`;
+}

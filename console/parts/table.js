@@ -1,0 +1,114 @@
+/** Tables: a caption that screen readers say, rows that turn into cards on a narrow screen, and pages that follow by
+ * themselves. */
+
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { searchOf } from "../lib/url.js";
+import { useLive } from "../lib/live.js";
+import { Empty, Refused } from "./empty.js";
+
+/**
+ * @typedef {object} Column
+ * @property {string} title what stands above it; on a narrow screen beside each value
+ * @property {(row: any) => any} cell
+ * @property {string} [className] such as `num`, `wide`, `grow`
+ * @property {boolean} [isHead] whether the cell names its row
+ * @property {boolean} [isBare] whether the title is only for screen readers, as above buttons
+ */
+
+// A table that is displayed as blocks loses its roles in some browsers, so each part states its own.
+
+function Rows({ columns, rows, keyOf }) {
+  return rows.map((row) => html`<tr role="row" key=${keyOf(row)}>
+    ${columns.map((column) => {
+      const inside = column.cell(row);
+      return column.isHead
+        ? html`<th scope="row" role="rowheader" class=${column.className ?? ""} data-title=${column.title}><div>${inside}</div></th>`
+        : html`<td role="cell" class=${column.className ?? ""} data-title=${column.isBare ? "" : column.title}><div>${inside}</div></td>`;
+    })}
+  </tr>`);
+}
+
+function Frame({ caption, columns, children }) {
+  return html`<table role="table" class="table">
+    <caption class="unseen">${caption}</caption>
+    <thead role="rowgroup"><tr role="row">
+      ${columns.map(({ title, className, isBare }) => html`<th scope="col" role="columnheader" class=${className ?? ""}>${isBare ? html`<span class="unseen">${title}</span>` : title}</th>`)}
+    </tr></thead>
+    ${children}
+  </table>`;
+}
+
+/** @param {{caption: string, columns: Column[], rows: any[], keyOf: (row: any) => string}} props */
+export function Table({ caption, columns, rows, keyOf }) {
+  return html`<${Frame} caption=${caption} columns=${columns}>
+    <tbody role="rowgroup"><${Rows} columns=${columns} rows=${rows} keyOf=${keyOf} /></tbody>
+  <//>`;
+}
+
+/** Call back when an element comes within sight, and when it leaves it. */
+function useSight(margin) {
+  const ref = useRef(null);
+  const [isSeen, see] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => see(entry.isIntersecting), { rootMargin: margin });
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, isSeen];
+}
+
+function Page({ path, columns, keyOf, busy, onAnswer }) {
+  const [ref, isSeen] = useSight("200px");
+  const last = useRef(null);
+  const { body, problem } = useLive(path, { busy, isOff: !isSeen && Boolean(last.current) });
+  if (body) last.current = body;
+  useEffect(() => onAnswer(last.current, problem), [body, problem]);
+  return html`<tbody role="rowgroup" ref=${ref}>
+    <${Rows} columns=${columns} rows=${last.current?.items ?? []} keyOf=${keyOf} />
+  </tbody>`;
+}
+
+/**
+ * A list of the API as a table. The next page is asked for when the end of the list comes into sight; only pages in
+ * sight are kept current.
+ * @param {{caption: string, columns: Column[], path: string, query: Record<string, any>, keyOf: (row: any) => string,
+ *   busy?: (body: any) => boolean, noun?: string, empty?: any, onCount?: (count: number, isWhole: boolean) => void}} props
+ */
+export function Pages({ path, query, ...others }) {
+  const search = searchOf({ limit: "50", ...query }).toString();
+  return html`<${List} key=${`${path}?${search}`} path=${`${path}?${search}`} ...${others} />`;
+}
+
+function List({ caption, columns, path, keyOf, busy, noun = "item", empty, onCount }) {
+  const [pages, set] = useState([{ cursor: null, next: undefined, count: 0 }]);
+  const [problem, fail] = useState(null);
+  const [end, isAtEnd] = useSight("400px");
+  const last = pages[pages.length - 1];
+  const isWhole = last.next === null;
+  const count = pages.reduce((sum, page) => sum + page.count, 0);
+  const answered = (index) => (body, failed) => {
+    if (index === 0) fail(body ? null : failed);
+    if (!body) return;
+    set((before) => {
+      const after = before.slice();
+      after[index] = { ...after[index], next: body.nextCursor ?? null, count: body.items.length };
+      if (index + 1 < after.length)
+        if (body.nextCursor) after[index + 1] = { ...after[index + 1], cursor: body.nextCursor };
+        else after.length = index + 1;
+      return after;
+    });
+  };
+  useEffect(() => {
+    if (isAtEnd && last.next) set((before) => [...before, { cursor: last.next, next: undefined, count: 0 }]);
+  }, [isAtEnd, last.next, pages.length]);
+  useEffect(() => onCount?.(count, isWhole), [count, isWhole]);
+  if (problem) return html`<${Refused} problem=${problem} />`;
+  if (isWhole && !count) return empty ?? html`<${Empty} title=${`No ${noun}s.`} />`;
+  return html`<div aria-busy=${last.next === undefined}>
+    <${Frame} caption=${caption} columns=${columns}>
+      ${pages.map(({ cursor }, index) => html`<${Page} key=${index} columns=${columns} keyOf=${keyOf} busy=${busy}
+        path=${cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path} onAnswer=${answered(index)} />`)}
+    <//>
+    <p class="end quiet" ref=${end} role="status">${isWhole ? `All ${count.toLocaleString("en-GB")} shown` : "Loading more…"}</p>
+  </div>`;
+}

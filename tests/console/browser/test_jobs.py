@@ -1,0 +1,88 @@
+from playwright.sync_api import Locator, Page, expect
+
+from tests.console.browser.harness import Pages
+from tests.console.server import ConsoleServer
+
+
+def test_a_row_says_how_a_job_fares(pages: Pages, shop: ConsoleServer) -> None:
+    page = pages.page_of(shop, at="#/jobs")
+    row = _row(page, "send-invoices")
+    expect(row).to_contain_text("Pending")
+    expect(row).to_contain_text("every 30 minutes, Europe/Berlin")
+    expect(row).to_contain_text("*/30 * * * *")
+    expect(row.get_by_role("img")).to_have_attribute(
+        "aria-label", "Last 4 outcomes, oldest first: failed, failed, failed, failed. 1 run under way."
+    )
+
+
+def test_filters_stand_in_the_address_and_a_bookmark_restores_them(pages: Pages, shop: ConsoleServer) -> None:
+    page = pages.page_of(shop, at="#/jobs")
+    page.get_by_role("button", name="Paused").click()
+    expect(_rows(page)).to_have_count(1)
+    assert "status=paused" in page.url
+    page.get_by_role("button", name="Paused").click()
+    _row(page, "cleanup").get_by_role("button", name="team:web").click()
+    expect(_rows(page)).to_have_count(5)
+    page.reload()
+    expect(_rows(page)).to_have_count(5)
+    page.get_by_role("button", name="Remove the filter tag team:web").click()
+    expect(page.get_by_text("All 17 shown")).to_be_visible()
+    page.go_back()
+    expect(_rows(page)).to_have_count(5)
+
+
+def test_search_finds_by_the_beginning_of_an_id_or_a_name(pages: Pages, shop: ConsoleServer) -> None:
+    page = pages.page_of(shop, at="#/jobs")
+    page.get_by_label("Search").fill("count the")
+    expect(_rows(page)).to_have_count(1)
+    page.get_by_label("Search").fill("zzz")
+    expect(page.get_by_text("No job matches.")).to_be_visible()
+
+
+def test_all_that_match_are_paused_with_their_count_before_and_the_progress_after(
+    pages: Pages, console: ConsoleServer
+) -> None:
+    for number in range(60):
+        tags = {"team": "web" if number % 2 else "data"}
+        console.send(
+            "PUT", f"/v1/jobs/job-{number:02}", {"handler": "https://a.example", "everySeconds": 60, "tags": tags}
+        )
+    page = pages.page_of(console, "operator", at="#/jobs?tag=team:web")
+    page.get_by_role("button", name="Select all that match").click()
+    group = page.get_by_role("group", name="Act on all that match")
+    expect(group).to_contain_text("30 jobs")
+    group.get_by_role("button", name="Pause all…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("30 jobs get no new runs.")
+    expect(dialog).to_contain_text("Resume the same selection.")
+    dialog.get_by_role("button", name="Allow changes and pause all").click()
+    expect(page.get_by_role("region", name="Operation")).to_contain_text("30 jobs of 30 done")
+    console.advance(5)
+    expect(page.get_by_role("region", name="Operation")).to_contain_text("Succeeded")
+    expect(_row(page, "job-59")).to_contain_text("Paused")
+
+
+def test_buttons_that_a_role_may_not_use_are_there_and_say_why(pages: Pages, shop: ConsoleServer) -> None:
+    page = pages.page_of(shop, "viewer", at="#/jobs")
+    button = page.get_by_role("button", name="Run cleanup now")
+    expect(button).to_be_disabled()
+    expect(button).to_have_accessible_description("This needs a submitter's key; you use a viewer's.")
+    button.click(force=True)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_job_is_paused_and_resumed_in_its_row(pages: Pages, console: ConsoleServer) -> None:
+    console.send("PUT", "/v1/jobs/web", {"handler": "https://a.example", "everySeconds": 60})
+    page = pages.page_of(console, "operator", at="#/jobs", may_change=True)
+    for verb, status in (("Pause", "Paused"), ("Resume", "Pending")):
+        page.get_by_role("button", name=f"{verb} web").click()
+        page.get_by_role("dialog").get_by_role("button", name=verb, exact=True).click()
+        expect(_row(page, "web")).to_contain_text(status)
+
+
+def _rows(page: Page) -> Locator:
+    return page.locator("tbody tr")
+
+
+def _row(page: Page, job_id: str) -> Locator:
+    return _rows(page).filter(has=page.get_by_text(job_id, exact=True))
