@@ -8,6 +8,9 @@
 export const SCREENS = [
   { name: "now", path: "", title: "Now", nav: true, load: () => import("./screens/now.js") },
   { name: "jobs", path: "jobs", title: "Jobs", nav: true, load: () => import("./screens/jobs.js") },
+  { name: "job", path: "jobs/:jobId", title: "Job", load: () => import("./screens/job.js") },
+  { name: "job", path: "jobs/:jobId/:tab", title: "Job", load: () => import("./screens/job.js") },
+  { name: "run", path: "runs/:runId", title: "Run", load: () => import("./screens/run.js") },
 ];
 
 /** The screen of a path of the fragment, with what its parts name; null if there is none. */

@@ -9,6 +9,8 @@ const LOOKS = {
   failed: { word: "Failed", shape: "cross", tone: "bad" },
   running: { word: "Running", shape: "running", tone: "live" },
   queued: { word: "Queued", shape: "ring", tone: "quiet" },
+  timed_out: { word: "Timed out", shape: "glass", tone: "bad" },
+  lost: { word: "Lost", shape: "dots", tone: "warn" },
   retrying: { word: "Retrying", shape: "loop", tone: "warn" },
   withdrawn: { word: "Withdrawn", shape: "pause", tone: "quiet" },
   skipped: { word: "Skipped", shape: "dash", tone: "quiet" },
@@ -55,6 +57,17 @@ const WILL_NOT = {
 };
 
 export const willNotText = (reason) => WILL_NOT[reason] ?? `${plain(reason)}.`;
+
+/** Why a run exists, by its origin. */
+const ORIGINS = {
+  schedule: "The schedule of its job was due.",
+  manual: "A person, or a program, ran the job by hand.",
+  backfill: "A backfill runs the job for instants of the past:",
+  dependency: "The jobs that it depends on had their cycle.",
+  event: "An event matched the pattern of its job.",
+};
+
+export const whyText = (origin) => ORIGINS[origin] ?? `${plain(origin)}.`;
 
 /** What a late or blocked run waits for. @param {{kind: string, ref: string|null}|null} waitsFor */
 export function waitsText(waitsFor) {

@@ -9,6 +9,7 @@ import { Action } from "../parts/action.js";
 import { Shape, State } from "../parts/badge.js";
 import { Loading, Refused } from "../parts/empty.js";
 import { FailuresLink, JobLink, RunLink } from "../parts/links.js";
+import { Panel } from "../parts/panel.js";
 import { Away, Since, Time } from "../parts/time.js";
 
 const MOST_FIRES = 25;
@@ -34,14 +35,6 @@ export default function Now() {
     </div>`;
 }
 
-function Section({ title, count, children }) {
-  const id = `section-${title.replace(/\W/g, "").toLowerCase()}`;
-  return html`<section class="panel" aria-labelledby=${id}>
-    <h2 id=${id}>${title}${count ? html` <span class="count">${count}</span>` : ""}</h2>
-    ${children}
-  </section>`;
-}
-
 /** The health strip. */
 function Health({ body, seen }) {
   const { lastTickAt, oldestDueAt, lateness } = body.health;
@@ -62,7 +55,7 @@ function Health({ body, seen }) {
 /** What is late, stuck, blocked, failing or silent: an entry for each job. */
 function Needs({ all }) {
   const jobs = needs(all);
-  return html`<${Section} title="Needs you" count=${jobs.length && counted(jobs.length, "job")}>
+  return html`<${Panel} title="Needs you" count=${jobs.length && counted(jobs.length, "job")}>
     ${all.length === 0 && html`<p class="fine"><span class="tone-good"><${Shape} name="check" /></span> Nothing is late, stuck, blocked, failing or silent.</p>`}
     <ul class="list">${jobs.map(({ jobId, concerns }) => html`<li key=${jobId} class="item item-of-job">
       <p class="item-title"><${JobLink} id=${jobId} /></p>
@@ -83,7 +76,7 @@ function Concern({ kind, since, runId, waitsFor, count }) {
 /** The newest dead letters, grouped by their cause. */
 function Failed({ groups }) {
   if (!groups.length) return null;
-  return html`<${Section} title="Failed for good" count=${groups.reduce((sum, { count }) => sum + count, 0)}>
+  return html`<${Panel} title="Failed for good" count=${groups.reduce((sum, { count }) => sum + count, 0)}>
     <ul class="list">${groups.map((one) => html`<li key=${one.fingerprint} class="item">
       <span class="item-state"><span class="state tone-bad"><${Shape} name="cross" />${counted(one.count, "time")}</span></span>
       <div class="item-main">
@@ -98,7 +91,7 @@ function Failed({ groups }) {
 
 /** What runs, each against what its job usually takes. */
 function Running({ runs }) {
-  return html`<${Section} title="Running" count=${runs.length}>
+  return html`<${Panel} title="Running" count=${runs.length}>
     ${runs.length === 0 && html`<p class="quiet">No run has been under way for more than some seconds.</p>`}
     <ul class="list">${runs.map((one) => html`<${Run} key=${one.runId} ...${one} />`)}</ul>
   <//>`;
@@ -130,18 +123,18 @@ function Run({ runId, jobId, status, attempt, startedAt, claimedAt, p95Seconds }
 /** The next hour: first what will not run, then what will. */
 function Next({ body }) {
   useSecond();
-  if (!body.digestAt) return html`<${Section} title="Next hour"><p class="quiet">The jobs are being read, 1,000 with each request.</p><//>`;
+  if (!body.digestAt) return html`<${Panel} title="Next hour"><p class="quiet">The jobs are being read, 1,000 with each request.</p><//>`;
   const { will, willNot } = fires(body.next, serverNow());
   const shown = will.slice(0, MOST_FIRES);
   return html`
-    ${willNot.length > 0 && html`<${Section} title="Will not run in the next hour" count=${willNot.length}>
+    ${willNot.length > 0 && html`<${Panel} title="Will not run in the next hour" count=${willNot.length}>
       <ul class="list">${willNot.map((one) => html`<li key=${one.name} class="item">
         <span class="item-state"><${State} of=${one.reason} /></span>
         <div class="item-main"><p class="item-title"><${JobLink} id=${one.jobId} /></p><p>${willNotText(one.reason)}</p>
           <p class="quiet"><${Time} at=${one.fireTime} />${one.count > 1 ? `, and ${counted(one.count - 1, "more fire")}` : ""}</p></div>
       </li>`)}</ul>
     <//>`}
-    <${Section} title="Next hour" count=${will.length ? counted(will.length, "job") : ""}>
+    <${Panel} title="Next hour" count=${will.length ? counted(will.length, "job") : ""}>
       ${will.length === 0 && html`<p class="quiet">Nothing fires in the next hour.</p>`}
       <ul class="list">${shown.map((one) => html`<li key=${one.name} class="fire">
         <${JobLink} id=${one.jobId} />
@@ -155,7 +148,7 @@ function Next({ body }) {
 /** The freezes that are not over. */
 function Freezes({ all }) {
   if (!all.length) return null;
-  return html`<${Section} title="Freezes" count=${all.length}>
+  return html`<${Panel} title="Freezes" count=${all.length}>
     <ul class="list">${all.map((one) => html`<li key=${one.freezeId} class="item">
       <span class="item-state"><${State} of=${one.status} /></span>
       <div class="item-main">

@@ -15,7 +15,17 @@ Theme = Literal["light", "dark"]
 
 WIDTHS = (1280, 360)
 THEMES: tuple[Theme, ...] = ("light", "dark")
-SCREENS = {"now": "#/", "jobs": "#/jobs"}
+SCREENS = {
+    "now": "#/",
+    "jobs": "#/jobs",
+    "job": "#/jobs/send-invoices",
+    "job, upcoming": "#/jobs/send-invoices/upcoming",
+    "job, settings": "#/jobs/nightly-report/settings",
+    "job, changes": "#/jobs/nightly-report/changes",
+    "job, cost": "#/jobs/import-orders/cost",
+    "run that failed": "#/runs/send-invoices.1795431600000.s",
+    "run that is blocked": "#/runs/publish.1795431600000.s",
+}
 """Each screen, with a place of the shop at work. A test opens each, in both themes and widths, as each role."""
 
 _HEIGHT = 900
