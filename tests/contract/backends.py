@@ -26,6 +26,7 @@ from timeball.aws.clients import Credentials, Posting, WireClient, credentials_o
 from timeball.aws.connections import Connections, Response
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS, Attribute, TableSchema
+from timeball.aws.dynamodb.table.writes import from_values
 from timeball.ports.store import Store
 
 REGION = "us-east-1"
@@ -144,9 +145,9 @@ def _serialize_plainly(serializer: JSONSerializer, into: Any, value: Any, shape:
 class MotoTable:
     """A DynamoDB table mocked by moto; creating one through its client is slow, emptying it is fast."""
 
-    def __init__(self) -> None:
+    def __init__(self, schema: TableSchema = JOBS) -> None:
         self.client = client("dynamodb")
-        self.name = new_table(self.client)
+        self.name = new_table(self.client, schema)
         (self._table,) = (
             backend.tables[self.name] for regions in dynamodb_backends.values() for backend in [regions[REGION]]
         )
@@ -154,6 +155,11 @@ class MotoTable:
     def items(self) -> Any:
         """Copy all items."""
         return copy.deepcopy({key: items for key, items in self._table.items.items() if items})
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Copy all items, as plain rows."""
+        stored = [item for items in self._table.items.values() for item in items.values()]
+        return [from_values(item.to_json()["Attributes"]) for item in stored]
 
     def replace(self, items: Any) -> None:
         """Replace all items by these."""

@@ -5,6 +5,7 @@ row is named by its digest.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from timeball.aws.dynamodb.table.codec import Item, from_text, to_text
 from timeball.aws.dynamodb.table.collection import TableAccess
@@ -27,13 +28,14 @@ class DynamoAttempts:
 
     def __init__(self, table: TableAccess) -> None:
         self._table = table
+        self._shape = table.shape_of(Attempt)
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:
         """Store each attempt in a row of its own, unless it is stored already."""
         written = self._table.writer.write(
             [Insert({**attempt_key(run, attempt.number), **self._fields(attempt, now)}) for run, attempt in attempts]
         )
-        standing = [None if answer.row is None else from_text(Attempt, answer.row["attempt"]) for answer in written]
+        standing = [None if answer.row is None else self._attempt_in(answer.row) for answer in written]
         return [None if found == attempt else found for (_, attempt), found in zip(attempts, standing, strict=True)]
 
     def replace(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
@@ -46,10 +48,14 @@ class DynamoAttempts:
         """Return the stored attempts of a run, by number."""
         prefix = attempts_prefix(run)
         rows = self._table.reader.between(run_key(run)["pk"], prefix, prefix + LAST)
-        return [from_text(Attempt, row["attempt"]) for row in rows]
+        return [self._attempt_in(row) for row in rows]
+
+    def _attempt_in(self, row: dict[str, Any]) -> Attempt:
+        attempt: Attempt = from_text(Attempt, self._shape.read(row)["attempt"])
+        return attempt
 
     def _fields(self, attempt: Attempt, now: int) -> Item:
-        return {"attempt": to_text(attempt), "expires_at": self._table.mapper.expiry(now)}
+        return self._shape.written({"attempt": to_text(attempt), "expires_at": self._table.mapper.expiry(now)})
 
 
 class DynamoWorks:
@@ -57,6 +63,7 @@ class DynamoWorks:
 
     def __init__(self, table: TableAccess) -> None:
         self._writer, self._reader, self._mapper = table.writer, table.reader, table.mapper
+        self._shape = table.shape_of(Work)
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
         """Store each work beside its job, for twice as long as an ended run: until then the run may be retried."""
@@ -67,7 +74,7 @@ class DynamoWorks:
     def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
         """Return each work."""
         rows = self._reader.get([work_key(key, digest) for key, digest in names])
-        return [to_work(row["work"]) if row else None for row in rows]
+        return [to_work(self._shape.read(row)["work"]) if row else None for row in rows]
 
     def store_new(self, jobs: Sequence[Job]) -> None:
         """Write the rows of works that are too large for their jobs' rows."""
@@ -80,7 +87,7 @@ class DynamoWorks:
 
     def _write(self, texts: Sequence[tuple[JobKey, str]], expires_at: int) -> None:
         """Insert a row for each text. A row that exists and expires earlier is kept until then."""
-        rows: list[Item] = [{"work": text, "expires_at": expires_at} for _, text in texts]
+        rows = [self._shape.written({"work": text, "expires_at": expires_at}) for _, text in texts]
         keys = [work_key(key, work_digest(text)) for key, text in texts]
         inserted = self._writer.write([Insert({**key, **row}) for key, row in zip(keys, rows, strict=True)])
         updates = [

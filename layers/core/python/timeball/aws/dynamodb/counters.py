@@ -10,7 +10,6 @@ from typing import Any, Final
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import budget_key, hour_bound, hour_key, hour_of_row, window_key
-from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Add, Take
 from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, outdated
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
@@ -23,6 +22,7 @@ _NO_COUNTS = frozenset({"pk", "sk", "expires_at"})
 """The attributes of an hour's row that are no counts."""
 _TAKEN: Final = "s"
 _BESIDE: Final = "b"
+_VERSION: Final[Item] = {"v": 1}
 _MANY: Final = 30
 """How many outdated seconds are dropped at once: the row stays small, for one write more in thirty."""
 
@@ -71,7 +71,7 @@ class DynamoSubmitBudgets:
             return self.read(reservation.tenant)
         written = self._table.writer.take(
             Take(
-                Add(budget_key(reservation.tenant), _amounts(reservation, 1), {"v": SCHEMA_VERSION}),
+                Add(budget_key(reservation.tenant), _amounts(reservation, 1), _VERSION),
                 most={second: reservation.per_second} if reservation.per_second else {},
                 least={"left": 0} if reservation.active else {},
                 where={"most": reservation.active} if reservation.active else {},
@@ -85,11 +85,11 @@ class DynamoSubmitBudgets:
 
     def release(self, reservation: Reservation) -> None:
         """Release. If the answer is lost, it is unknown whether that was done, and it is not repeated."""
-        self._table.writer.add([Add(budget_key(reservation.tenant), _amounts(reservation, -1), {"v": SCHEMA_VERSION})])
+        self._table.writer.add([Add(budget_key(reservation.tenant), _amounts(reservation, -1), _VERSION)])
 
     def reckon(self, before: SubmitBudget, after: SubmitBudget) -> bool:
         """Set what is left, on the condition that no other process has done so since."""
-        to: Item = {"most": after.most, "left": after.left, "counted_at": after.counted_at, "v": SCHEMA_VERSION}
+        to: Item = {"most": after.most, "left": after.left, "counted_at": after.counted_at, **_VERSION}
         was: dict[str, int | None] = {"counted_at": None}
         if before.counted_at:
             was = {"counted_at": before.counted_at, "left": before.left}
@@ -102,7 +102,7 @@ class DynamoSubmitBudgets:
     def _forget(self, tenant: str, seconds: list[int]) -> None:
         if len(seconds) >= _MANY:
             forgotten = tuple(name for second in seconds for name in (_name(second), _name(second, _BESIDE)))
-            self._table.writer.take(Take(Add(budget_key(tenant), {}, {"v": SCHEMA_VERSION}), remove=forgotten))
+            self._table.writer.take(Take(Add(budget_key(tenant), {}, _VERSION), remove=forgotten))
 
 
 def _amounts(reservation: Reservation, sign: int) -> dict[str, int]:

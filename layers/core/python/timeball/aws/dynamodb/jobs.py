@@ -46,8 +46,8 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     """The jobs of one table."""
 
     def __init__(self, table: TableAccess, works: DynamoWorks) -> None:
-        super().__init__(table, RowKind(job_key, table.mapper.of_job, _bare))
-        self._works = works
+        super().__init__(table, RowKind(Job, job_key, table.mapper.of_job, _bare))
+        self._works, self._tasks = works, table.shape_of(Task)
         self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
@@ -70,11 +70,13 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
             [task_version_key(ref) for ref in refs if ref.version],
         )
         found = self._table.reader.get([*map(job_key, keys), *current, *replaced])
-        rows, versions = found[: len(keys)], found[len(keys) :]
-        jobs = self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows]
+        rows = found[: len(keys)]
+        versions = [row and self._tasks.read(row) for row in found[len(keys) :]]
+        jobs = self._with_works(keys, rows) if with_work else [self.row_in(row) if row else None for row in rows]
         return jobs, _versions(refs, versions[: len(refs)], versions[len(refs) :])
 
-    def _with_works(self, keys: Sequence[JobKey], found: _FoundRows) -> list[Job | None]:
+    def _with_works(self, keys: Sequence[JobKey], stored: _FoundRows) -> list[Job | None]:
+        found = [row and self._shape.read(row) for row in stored]
         named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
         works = dict(zip(named, self._works.read(list(named.items())), strict=True))
         jobs = [to_job(row) if row else None for row in found]
@@ -139,13 +141,13 @@ class DynamoRuns(DynamoRows[RunId, Run]):
     """The runs of one table."""
 
     def __init__(self, table: TableAccess) -> None:
-        super().__init__(table, RowKind(run_key, table.mapper.of_run, to_run))
+        super().__init__(table, RowKind(Run, run_key, table.mapper.of_run, to_run))
         self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs with a fire time between two instants, both included."""
         rows = self._table.reader.between(job_key(job)["pk"], run_bound(first_at), run_bound(last_at) + LAST)
-        return [run for run in map(to_run, rows) if run.id.origin is Origin.SCHEDULE]
+        return [run for run in map(self.row_in, rows) if run.id.origin is Origin.SCHEDULE]
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page. Under a filter it may be short, as it examines 1,000 rows at most."""
@@ -163,7 +165,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
             strong=query.strong,
         )
         following = owner_of_row(last["pk"], last["sk"]) if last else None
-        return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
+        return LedgerPage(tuple(map(self.row_in, rows)), following if isinstance(following, RunId) else None)
 
     def newest(self, jobs: Sequence[JobKey], limit: int, to_at: int) -> list[list[Run]]:
         """Query all ledgers at the same time, each once: twelve rows of 600 bytes cost one read unit."""
@@ -171,7 +173,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         def rows_of(job: JobKey) -> list[Run]:
             first, last = run_bound(0), run_bound(to_at) + LAST
             rows = self._table.reader.backwards(job_key(job)["pk"], first, last, limit, strong=False)
-            return [*map(to_run, islice(rows, limit))]
+            return [*map(self.row_in, islice(rows, limit))]
 
         return side_by_side(self._table.threads, rows_of, jobs)
 
@@ -181,7 +183,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
 
     def notable(self, states: Sequence[RunState], query: ListQuery[RunId]) -> list[Run]:
         """Return what the index of notable runs has."""
-        return [to_run(row) for row in self._listing.rows_of_runs(states, query)]
+        return [self.row_in(row) for row in self._listing.rows_of_runs(states, query)]
 
     def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that the listing index names in the line."""

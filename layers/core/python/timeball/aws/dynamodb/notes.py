@@ -27,7 +27,6 @@ from timeball.aws.dynamodb.table.keys import (
     revision_key,
 )
 from timeball.aws.dynamodb.table.mapper import to_announcement, to_revision
-from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.attempts.callback_token import SigningSecrets, rotated
 from timeball.domain.model.evolve import evolve
@@ -80,13 +79,14 @@ class DynamoFormerRows(Generic[_FormerOwner, Former]):
     ) -> None:
         self._table, self._for_good = table, for_good
         self._of: type[Former] = of
+        self._shape = table.shape_of(of)
         self._range_of: Callable[[_FormerOwner], Key] = range_of
 
     def note(self, rows: Sequence[tuple[_FormerOwner, Former]], now: int) -> None:
         """Insert each row that does not exist."""
         expiry: Item = {} if self._for_good else {"expires_at": self._table.mapper.history_expiry(now)}
         items: list[Item] = [
-            {**former_key(self._range_of(owner), row.order), "v": SCHEMA_VERSION, **to_item(row, ""), **expiry}
+            self._shape.written({**former_key(self._range_of(owner), row.order), **to_item(row), **expiry})
             for owner, row in rows
         ]
         self._table.writer.write([Insert(item) for item in items])
@@ -96,7 +96,8 @@ class DynamoFormerRows(Generic[_FormerOwner, Former]):
         within = self._range_of(owner)
         last = within["sk"] + LAST if before is None else former_key(within, before)["sk"]
         rows = self._table.reader.backwards(within["pk"], within["sk"], last, limit + 1)
-        return [from_item(self._of, row) for row in islice((row for row in rows if row["sk"] < last), limit)]
+        found = islice((row for row in rows if row["sk"] < last), limit)
+        return [from_item(self._of, self._shape.read(row)) for row in found]
 
 
 class DynamoLinks(Generic[_Owner]):
@@ -150,19 +151,23 @@ class DynamoChanges:
     def __init__(self, table: TableAccess, works: DynamoWorks) -> None:
         self._table, self._works = table, works
         self._shards = table.mapper.list_shards
+        self._revisions, self._announcements = table.shape_of(Revision), table.shape_of(Announcement)
 
     def note(self, notes: Sequence[Revision | Announcement], now: int) -> None:
         """Insert each note that does not exist."""
         mapper = self._table.mapper
         items = [
-            mapper.of_revision(note, now) if isinstance(note, Revision) else mapper.of_announcement(note, now)
+            self._revisions.written(mapper.of_revision(note, now))
+            if isinstance(note, Revision)
+            else self._announcements.written(mapper.of_announcement(note, now))
             for note in notes
         ]
         self._table.writer.write([Insert(item) for item in items])
 
     def read(self, ids: Sequence[RevisionId], *, whole: bool = False) -> list[Revision | None]:
         """Return each revision that is kept."""
-        rows = self._table.reader.get([revision_key(one) for one in ids])
+        stored = self._table.reader.get([revision_key(one) for one in ids])
+        rows = [row and self._revisions.read(row) for row in stored]
         found = [to_revision(row) if row else None for row in rows]
         return self._completed(found, rows) if whole else found
 
@@ -170,7 +175,7 @@ class DynamoChanges:
         """Return a job's revisions, from one backwards."""
         first, last = revision_key(evolve(newest, version=0)), revision_key(newest)
         rows = self._table.reader.backwards(last["pk"], first["sk"], last["sk"], limit)
-        return [to_revision(row) for row in islice(rows, limit)]
+        return [to_revision(self._revisions.read(row)) for row in islice(rows, limit)]
 
     def announced(self, query: ChangesQuery) -> list[Announcement]:
         """Return announcements, from the shard of the queried job or from all shards."""
@@ -185,7 +190,7 @@ class DynamoChanges:
             return
         first, last = announcement_bound(query.from_at), announcement_bound(last_at + 1)
         for row in self._table.reader.backwards(pk, first, last, query.limit):
-            one = to_announcement(query.tenant, row)
+            one = to_announcement(query.tenant, self._announcements.read(row))
             if after is None or one < after:
                 yield one
 
@@ -217,7 +222,7 @@ class DynamoSigning:
         """Return the stored secrets; read first, because mostly they exist."""
         (row,) = self._table.reader.get([SIGNING])
         if row is None:
-            (written,) = self._table.writer.write([Insert({**SIGNING, "v": SCHEMA_VERSION, "secret": fresh})])
+            (written,) = self._table.writer.write([Insert({**SIGNING, "v": 1, "secret": fresh})])
             row = {"secret": fresh} if written.done or written.row is None else written.row
         return _to_secrets(row)
 

@@ -42,6 +42,7 @@ from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.ids import JobKey, OperationKey, TaskKey
 from timeball.domain.model.jobs.calendar import Calendar
 from timeball.domain.model.jobs.freeze import Freeze, Freezes
+from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.tenant import LEAST_WEIGHT
 from timeball.domain.model.terms.event import Patterns, Subscription, WaitingEvent
@@ -77,8 +78,12 @@ def dynamo_store(
     """Return everything that the engine stores, in one table. `write_id` makes an id that no other write has."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
     writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
-    rows = TableAccess(TableReader(client, table, asker, pool), writer, mapper, pool, write_id)
-    works = DynamoWorks(rows)
+    return store_over(TableAccess(TableReader(client, table, asker, pool), writer, mapper, pool, write_id))
+
+
+def store_over(rows: TableAccess) -> Store:
+    """Return everything that the engine stores, in the table of an access."""
+    mapper, works = rows.mapper, DynamoWorks(rows)
     return Store(
         jobs=DynamoJobs(rows, works),
         runs=DynamoRuns(rows),
@@ -91,8 +96,10 @@ def dynamo_store(
         operations=DynamoListedRows(
             rows, _marked(Operation, keys.OPERATIONS, mapper.of_operation), OperationKey, keys.OPERATION
         ),
-        tasks=DynamoListedRows(rows, RowKind(keys.TASKS.key_of, mapper.of_task, to_task), TaskKey, keys.REGISTERED),
-        task_versions=DynamoRows(rows, RowKind(keys.task_version_key, mapper.of_task_version, to_task)),
+        tasks=DynamoListedRows(
+            rows, RowKind(Task, keys.TASKS.key_of, mapper.of_task, to_task), TaskKey, keys.REGISTERED
+        ),
+        task_versions=DynamoRows(rows, RowKind(Task, keys.task_version_key, mapper.of_task_version, to_task)),
         freezes=DynamoRows(rows, row_kind(Freezes, "tenant", keys.freezes_key, keys.tenant_in)),
         former_freezes=DynamoFormerRows(rows, Freeze, keys.former_freezes_in),
         calendars=DynamoNamedRows(

@@ -50,6 +50,7 @@ class DynamoHolders:
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = BRISKLY) -> None:
         access = _access(client, table, asker)
         self._reader, self._sessions = access.reader, DynamoRows(access, _SESSIONS)
+        self._tenants, self._keys = DynamoRows(access, _TENANTS), DynamoRows(access, _KEYS)
 
     @classmethod
     def open(cls, table: str) -> Self:
@@ -62,7 +63,7 @@ class DynamoHolders:
     def find_holder(self, key_id: str) -> tuple[Tenant | None, keys.Key | None]:
         """Return an API key and its tenant."""
         tenant, key = self._reader.get([tenant_key(keys.tenant_of(key_id)), _key_key(key_id)])
-        return _TENANTS.to_row(tenant) if tenant else None, _KEYS.to_row(key) if key else None
+        return self._tenants.row_in(tenant) if tenant else None, self._keys.row_in(key) if key else None
 
     def find_session(self, session_id: str) -> tuple[Tenant | None, keys.Key | None, Session | None]:
         """Return a session, its API key and its tenant."""
@@ -70,9 +71,9 @@ class DynamoHolders:
         wanted = [tenant_key(keys.tenant_of(key_id)), _key_key(key_id), _session_key(session_id)]
         tenant, key, session = self._reader.get(wanted)
         return (
-            _TENANTS.to_row(tenant) if tenant else None,
-            _KEYS.to_row(key) if key else None,
-            _SESSIONS.to_row(session) if session else None,
+            self._tenants.row_in(tenant) if tenant else None,
+            self._keys.row_in(key) if key else None,
+            self._sessions.row_in(session) if session else None,
         )
 
     def note_use(self, before: Session, after: Session, now: int) -> None:

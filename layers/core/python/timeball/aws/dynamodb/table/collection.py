@@ -8,7 +8,7 @@ may have written the same.
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -16,8 +16,8 @@ from timeball.aws.dynamodb.table.codec import Item, from_item, to_item
 from timeball.aws.dynamodb.table.keys import LAST, Key
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.queries import TableReader
-from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
-from timeball.aws.dynamodb.table.writes import Insert, Update, Writer
+from timeball.aws.dynamodb.table.shapes import FIRST, SHAPES, Shape, Shapes
+from timeball.aws.dynamodb.table.writes import Insert, Update, Writer, Written
 from timeball.ports.rows import Row, Swap, Swapped
 
 RowKey = TypeVar("RowKey")
@@ -34,19 +34,25 @@ def fresh_write_id() -> str:
 
 @dataclass(frozen=True)
 class TableAccess:
-    """The table of all collections: its reader, writer and mapper of rows, the ids of its writes, and threads."""
+    """The table of all collections: its reader, writer and mapper, threads, the ids of writes, the shapes of rows."""
 
     reader: TableReader
     writer: Writer
     mapper: Mapper
     threads: Executor
     write_id: Callable[[], str] = fresh_write_id
+    shapes: Shapes = field(default_factory=lambda: SHAPES)
+
+    def shape_of(self, kind: type) -> Shape:
+        """Return the shape of the rows of a kind."""
+        return self.shapes.get(kind, FIRST)
 
 
 @dataclass(frozen=True)
 class RowKind(Generic[RowKey, Row]):
-    """The properties of one collection: the keys of its rows, and how rows turn into items and back."""
+    """The properties of one collection: its values, the keys of its rows, and how rows turn into items and back."""
 
+    of: type[Row]
     key_of: Callable[[RowKey], Key]
     to_item: Callable[[Row, int], Item]
     to_row: Callable[[dict[str, Any]], Row]
@@ -66,12 +72,12 @@ def row_kind(
     """
 
     def item_of(row: Row, now: int) -> Item:
-        return {**key_of(getattr(row, field)), "v": SCHEMA_VERSION, **to_item(row, field), **added(row, now)}
+        return {**key_of(getattr(row, field)), **to_item(row, field), **added(row, now)}
 
     def row_of(item: dict[str, Any]) -> Row:
         return from_item(of, item, **{field: name_in(item["pk"], item["sk"])})
 
-    return RowKind(key_of, item_of, row_of)
+    return RowKind(of, key_of, item_of, row_of)
 
 
 class DynamoRows(Generic[RowKey, Row]):
@@ -80,36 +86,60 @@ class DynamoRows(Generic[RowKey, Row]):
     def __init__(self, table: TableAccess, kind: RowKind[RowKey, Row]) -> None:
         self._table = table
         self._kind: RowKind[RowKey, Row] = kind
+        self._shape = table.shape_of(kind.of)
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
         """Insert each row that does not exist."""
-        items = [self._kind.to_item(row, now) | {_WRITE: self._table.write_id()} for row in rows]
+        items = [self._item(row, now) | {_WRITE: self._table.write_id()} for row in rows]
         return [
-            None if written.done or not written.row or _is_of(item, written.row) else self._kind.to_row(written.row)
+            None if written.done or not written.row or _is_of(item, written.row) else self.row_in(written.row)
             for item, written in zip(items, self._table.writer.write([Insert(item) for item in items]), strict=True)
         ]
 
     def read(self, keys: Sequence[RowKey], *, strong: bool = True) -> list[Row | None]:
         """Return each row."""
         found = self._table.reader.get([self._kind.key_of(key) for key in keys], strong=strong)
-        return [self._kind.to_row(row) if row else None for row in found]
+        return [self.row_in(row) if row else None for row in found]
 
     def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:
         """Change each row if it has the revision that was read."""
         items = [
             (
-                self._kind.to_item(swap.before, now),
-                self._kind.to_item(swap.written, now) | {_WRITE: self._table.write_id()},
+                self._item(swap.before, now),
+                self._item(swap.written, now) | {_WRITE: self._table.write_id()},
             )
             for swap in swaps
         ]
-        written = self._table.writer.write([_update(before, after) for before, after in items])
+        written = self._written(items)
         return [
             Swapped(done=True, row=swap.written)
             if one.done or (one.row and _is_of(after, one.row))
-            else Swapped(done=False, row=self._kind.to_row(one.row) if one.row else None)
+            else Swapped(done=False, row=self.row_in(one.row) if one.row else None)
             for swap, (_, after), one in zip(swaps, items, written, strict=True)
         ]
+
+    def row_in(self, item: dict[str, Any]) -> Row:
+        """Return the row in a stored item. Raises NewerRowError."""
+        return self._kind.to_row(self._shape.read(item))
+
+    def _item(self, row: Row, now: int) -> Item:
+        return self._shape.written(self._kind.to_item(row, now))
+
+    def _written(self, items: Sequence[tuple[Item, Item]]) -> list[Written]:
+        """Write each change of an item; first as if the stored one had the version that is written.
+
+        An item of another version refuses that, and is then written whole.
+        """
+        written = self._table.writer.write([_update(before, after) for before, after in items])
+        others = [
+            position
+            for position, ((before, _), one) in enumerate(zip(items, written, strict=True))
+            if one.row and one.row["revision"] == before["revision"] and one.row.get("v") != before["v"]
+        ]
+        whole = [_rewrite(written[position].row or {}, self._shape, *items[position]) for position in others]
+        for position, one in zip(others, self._table.writer.write(whole) if whole else [], strict=True):
+            written[position] = one
+        return written
 
 
 class DynamoNamedRows(DynamoRows[RowKey, Row], Generic[Owner, RowKey, Row]):
@@ -128,7 +158,7 @@ class DynamoNamedRows(DynamoRows[RowKey, Row], Generic[Owner, RowKey, Row]):
 
     def of_owner(self, owner: Owner, after: str = "", limit: int | None = None) -> list[Row]:
         """Return an owner's rows after a name."""
-        rows = map(self._kind.to_row, rows_after(self._table.reader, self._range_of(owner), after, limit))
+        rows = map(self.row_in, rows_after(self._table.reader, self._range_of(owner), after, limit))
         return [*islice(filter(self._is_shown, rows), limit)]
 
 
@@ -155,11 +185,23 @@ def _update(before: Item, after: Item) -> Update:
     moved = before.get("due_at") != after.get("due_at")
     return Update(
         {"pk": str(after["pk"]), "sk": str(after["sk"])},
-        where={"revision": before["revision"]},
+        where={"revision": before["revision"], "v": before["v"]},
         set={
             name: value
             for name, value in after.items()
             if before.get(name) != value or name == "expires_at" or (moved and name == "due_bucket")
         },
         remove=tuple(name for name in before if name not in after),
+    )
+
+
+def _rewrite(row: dict[str, Any], shape: Shape, before: Item, after: Item) -> Update:
+    """Return the write that makes the same change to a stored row of another version, as a row of the one written."""
+    change, wanted = _update(before, after), shape.rewritten(row)
+    to = {name: value for name, value in {**wanted, **change.set}.items() if name not in change.remove}
+    return Update(
+        change.key,
+        where={"revision": before["revision"]},
+        set={name: value for name, value in to.items() if row.get(name) != value},
+        remove=tuple(name for name in row if name not in to),
     )

@@ -30,7 +30,6 @@ from timeball.aws.dynamodb.table.keys import (
     run_key,
     task_version_key,
 )
-from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.attempts.circuit_breaker import Circuit
 from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
@@ -252,7 +251,7 @@ def expiry_of_unique(named: UniqueKeyRow, _: int) -> Item:
 
 
 def _row(key: Key, value: object, key_field: str = "") -> Item:
-    return {**key, "v": SCHEMA_VERSION, **to_item(value, key_field)}
+    return {**key, **to_item(value, key_field)}
 
 
 def _bucket(row: Job | Run | Backfill | Operation | Limiter, now: int) -> Item:

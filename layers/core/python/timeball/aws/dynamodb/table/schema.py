@@ -5,9 +5,6 @@ Imports nothing: the infrastructure reads it without boto3.
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 1
-"""Written to every row as `v`, so that a later mapper knows which version it reads."""
-
 
 @dataclass(frozen=True)
 class Attribute:
