@@ -15,6 +15,7 @@ from tests.simulation.promises import (
     missed,
     moves,
     records,
+    releases,
     rewriting,
     sharing,
 )
@@ -51,6 +52,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *answers.PROMISES,
     *records.PROMISES,
     *rewriting.PROMISES,
+    *releases.PROMISES,
     *events.PROMISES,
     *blackouts.PROMISES,
     *executions.PROMISES,

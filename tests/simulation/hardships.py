@@ -96,6 +96,11 @@ class Hardships:
         return self._comes("the two settings", 0.2)
 
     @property
+    def has_two_releases(self) -> bool:
+        """Whether half of the processes write rows in the shapes of another release, which is rolled back and forth."""
+        return self._comes("the two releases", 0.1)
+
+    @property
     def has_fewer_shards(self) -> bool:
         """Whether the settings of scans have one shard, as in a deployment with fewer shards than the one before."""
         return self._comes("the fewer shards", 0.3)

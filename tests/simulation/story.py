@@ -19,6 +19,7 @@ from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.queue import UnrulyQueue
 from tests.simulation.world.receiver import HOSTS, Receiver
 from tests.simulation.world.store import Blur, LaggingStore
+from tests.simulation.world.two_releases import store_of_two_releases
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
@@ -139,7 +140,11 @@ class Story:
             hardships.has_old_reads,
             hardships.has_short_pages,
         )
-        self.store = LaggingStore(self.clock, self._new_random(), blur)
+        self.store = (
+            store_of_two_releases(self.seed, self.clock, self._new_random(), blur)
+            if hardships.has_two_releases
+            else LaggingStore(self.clock, self._new_random(), blur)
+        )
         self.rules = replace(self.rules, runs_per_message=5 if self.sends_together else 1)
         refusals = Random(f"what is refused of {self.seed}") if hardships.has_refused_sends else None
         self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead, self.rules.runs_per_message, refusals)

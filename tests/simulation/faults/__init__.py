@@ -17,6 +17,7 @@ from tests.simulation.faults import (
     notices,
     operating,
     recording,
+    releases,
     repeating,
     rerunning,
     rewriting,
@@ -41,6 +42,7 @@ FAULTS = (
     | operating.FAULTS
     | recording.FAULTS
     | repeating.FAULTS
+    | releases.FAULTS
     | rerunning.FAULTS
     | rewriting.FAULTS
     | running_graphs.FAULTS

@@ -259,9 +259,22 @@ class LaggingRuns(MemoryRuns):
 class LaggingStore(MemoryStore):
     """A store whose due index lags; its `past` has all that was written to it."""
 
-    def __init__(self, clock: VirtualClock, random: Random, blur: Blur) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        random: Random,
+        blur: Blur,
+        jobs: Callable[[Memory], MemoryJobs] = LaggingJobs,
+        runs: Callable[[Memory], MemoryRuns] = LaggingRuns,
+    ) -> None:
         self.past = LaggingMemory(clock, random, blur)
-        super().__init__(self.past, jobs=LaggingJobs, runs=LaggingRuns, due=LaggingIndex)
+        self.lost: list[str] = []
+        """What a release has dropped from rows that another release wrote."""
+        self.refused: list[str] = []
+        """The rows that a process could not read, because another release wrote them."""
+        self.versions: Callable[[], set[int]] = set
+        """Returns the versions of all rows, where two releases write them."""
+        super().__init__(self.past, jobs=jobs, runs=runs, due=LaggingIndex)
 
     @property
     def history(self) -> History:
