@@ -6,6 +6,7 @@ from aws_cdk import CustomResource, Duration, Stack
 from constructs import Construct
 
 from infra.functions import FunctionBounds, FunctionMaker, allow
+from infra.rollout import live
 from infra.storage import FIND, Storage
 from timeball.aws.dynamodb.table import schema
 
@@ -32,6 +33,7 @@ class Admin(Construct):
                 why="As for the API, but seldom called: only this function may create keys",
             ),
         )
+        self.called = live(self.function, maker.settings)
         rows = ["dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         allow(self.function, [*rows, *FIND], [storage.tenants.table_arn])
         # It records changes, and stops a tenant by the row of its freezes.

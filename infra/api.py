@@ -15,6 +15,7 @@ from infra.acknowledged import acknowledge
 from infra.bus import MAKE_RULES, Bus
 from infra.functions import FunctionBounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
+from infra.rollout import live, live_arn, live_name
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
 from timeball.aws.dynamodb.table.schema import SESSIONS
@@ -55,7 +56,7 @@ class Api(Construct):
         bus: Bus,
     ) -> None:
         super().__init__(scope, construct_id)
-        settings = maker.settings
+        self._settings = settings = maker.settings
 
         self.function = replace(maker, environment={**maker.environment, **bus.environment}).make(
             self,
@@ -120,12 +121,12 @@ class Api(Construct):
             destination_arn=log.log_group_arn, format=json.dumps(_ACCESS_LOG)
         )
 
-        integration = integrations.HttpLambdaIntegration("Integration", self.function)
+        integration = integrations.HttpLambdaIntegration("Integration", live(self.function, settings))
         health = http.add_routes(path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration)
         acknowledge(
             health[0], "APIG4", "Any caller may learn whether the service is up; the answer contains nothing else"
         )
-        authorizer = _authorizer(authorize)
+        authorizer = _authorizer(live(authorize, settings))
         for path in ("/", "/{proxy+}"):
             http.add_routes(path=path, integration=integration, authorizer=authorizer)
         if settings.functions.iam_callers:
@@ -135,13 +136,13 @@ class Api(Construct):
         for path in _OF_ADMINS:
             http.add_routes(path=path, integration=admins, authorizer=authorizer)
 
-    def grant_trials(self, executor: lambda_.Function) -> None:
+    def grant_trials(self, executor: str) -> None:
         """Let the API's function invoke an executor for trials: it calls no target itself."""
-        self.function.add_environment("TIMEBALL_TRIALS", executor.function_name)
-        allow(self.function, ["lambda:InvokeFunction"], [executor.function_arn])
+        self.function.add_environment("TIMEBALL_TRIALS", live_name(self._settings, executor))
+        allow(self.function, ["lambda:InvokeFunction"], [live_arn(self, self._settings, executor)])
 
 
-def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
+def _authorizer(function: lambda_.IFunction) -> authorizers.HttpLambdaAuthorizer:
     """Send every request to the authorizer function, and hand its result on with the request.
 
     With an identity source, API Gateway itself would answer a request without a key, and after a refusal a request with

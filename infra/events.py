@@ -7,6 +7,7 @@ from constructs import Construct
 from infra.bus import REMOVE_RULES, Bus
 from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import EVENTS_TIMEOUT, Queues
+from infra.rollout import live
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import subscribe_to_ends
 from timeball.aws.dynamodb.table import schema
@@ -41,4 +42,5 @@ class Events(Construct):
         # It removes a rule that no job needs when the rule matches an event.
         bus.let_change_rules(self.function, REMOVE_RULES)
         subscribe_to_ends(self, queues.events.queue, maker.settings.functions.target_arns)
-        queues.events.into(self.function, most_at_once=maker.settings.concurrency.events)
+        called = live(self.function, maker.settings)
+        queues.events.into(self.function, called, most_at_once=maker.settings.concurrency.events)

@@ -14,6 +14,7 @@ from infra.acknowledged import acknowledge
 from infra.egress import Egress
 from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import EXECUTE_TIMEOUT, Feed, Queues
+from infra.rollout import live, live_arn, live_name
 from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_targets
@@ -65,10 +66,15 @@ class Executors(Construct):
                 higher.let_take(function)
             above.append(feed)
             pollers = maker.settings.pollers_of.get(priority)
-            mapping = feed.into(function, most_at_once=maker.settings.executors[priority], pollers=pollers)
+            called = live(function, maker.settings)
+            mapping = feed.into(function, called, most_at_once=maker.settings.executors[priority], pollers=pollers)
             if pollers:
                 self.provisioned[priority] = mapping
-            _let_succeed(function, f"{maker.settings.name}-{name}", maker.settings.successor_percent[priority])
+            function.add_environment("TIMEBALL_SUCCESSOR", live_name(maker.settings, name))
+            function.add_environment("TIMEBALL_SUCCESSOR_PERCENT", str(maker.settings.successor_percent[priority]))
+            allow(function, ["lambda:InvokeFunction"], [live_arn(self, maker.settings, name)])
+            # A successor that does not start at once is not needed later, and one that failed is not restarted.
+            called.configure_async_invoke(max_event_age=Duration.minutes(1), retry_attempts=0)
             self.by_priority[priority] = function
 
     def _let_sign(self, function: lambda_.Function, prefix: str) -> None:
@@ -83,17 +89,3 @@ class Executors(Construct):
         found = f"arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:{prefix}*"
         why = "Tenants name their secrets themselves, and the engine reads each secret for its own tenant only"
         acknowledge(function.node.scope or function, f"IAM5[Resource::{found}]", why)
-
-
-def _let_succeed(function: lambda_.Function, name: str, percent: int) -> None:
-    """Allow a function to invoke itself: an executor that is too old to take waiting runs starts its successor.
-
-    A successor that does not start at once is not needed later, and one that failed is not restarted.
-    """
-    function.add_environment("TIMEBALL_SUCCESSOR_PERCENT", str(percent))
-    function.configure_async_invoke(max_event_age=Duration.minutes(1), retry_attempts=0)
-    # By its name: a policy that refers to the function would make both wait for each other.
-    itself = Stack.of(function).format_arn(
-        service="lambda", resource="function", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
-    )
-    allow(function, ["lambda:InvokeFunction"], [itself])

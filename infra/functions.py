@@ -73,6 +73,8 @@ class FunctionMaker:
             timeout=bounds.timeout,
             memory_size=bounds.memory_mb,
             reserved_concurrent_executions=bounds.reserved or None,
+            # An executor of the version before may have fifteen minutes to go, and a person may go back to it.
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
             recursive_loop=lambda_.RecursiveLoop.ALLOW if bounds.loops else None,
             role=role,
             log_group=log,

@@ -58,12 +58,15 @@ class Feed:
     def into(
         self,
         function: lambda_.Function,
+        called: lambda_.IFunction,
         *,
         most_at_once: int,
         pollers: tuple[int, int] | None = None,
         gathering: Duration | None = None,
     ) -> lambda_.EventSourceMapping:
         """Feed the queue into a function in batches, of which the function may return single messages as failed.
+
+        The function is `called` as it is, or by its alias.
 
         Messages may be gathered for a while, so that fewer calls are made for them. Without a bound one queue could
         take all of the account's concurrency, which the scan and the API need. AWS accepts either a bound or
@@ -78,7 +81,7 @@ class Feed:
         return lambda_.EventSourceMapping(
             function,
             f"{self.queue.node.id}-feed",
-            target=function,
+            target=called,
             event_source_arn=self.queue.queue_arn,
             batch_size=10,
             max_batching_window=gathering,

@@ -9,6 +9,7 @@ from constructs import Construct
 
 from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import Queues
+from infra.rollout import live
 from infra.settings import Settings
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_following
@@ -45,6 +46,7 @@ class ScanFunction(Construct):
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
         allow_following(self.function, maker.settings.functions.target_arns)
+        self.called = live(self.function, maker.settings)
 
     def grant_scaling(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
         """Allow the scan to change the mappings of the executors' queues, and no other mappings."""

@@ -22,6 +22,7 @@ from infra.concurrency import (
     shares,
 )
 from infra.names import key_arn, stack_name, table_name
+from infra.rollout_settings import GRADUAL, RolloutSettings
 from infra.stages import STAGES, STRANGERS, TRUSTED, of_stage_and_tenants
 from timeball.runtime.settings import FunctionSettings
 from timeball.setting import SettingsError, one_of, read, setting, whole
@@ -147,6 +148,7 @@ class Settings:
     )
     log_retention_days: int = one_of(30, (1, 7, 14, 30, 90, 180, 365), "How long logs are kept")
     alarming: AlarmSettings
+    rolling: RolloutSettings
 
     @property
     def is_local(self) -> bool:
@@ -255,6 +257,8 @@ class Settings:
         problems = []
         if self.alarming.alarms != OFF and self.functions.metrics == OFF:
             problems.append("alarms need metrics: set metrics to basic or full, or alarms to off")
+        if self.rolling.rollout == GRADUAL and self.alarming.alarms == OFF and not self.is_local:
+            problems.append("a gradual rollout needs alarms: set alarms to on, or rollout to all-at-once")
         if 0 < self.alarming.canary_seconds < FASTEST_CANARY:
             problems.append(f"canary_seconds must be 0 or at least {FASTEST_CANARY}")
         return problems

@@ -19,6 +19,8 @@ from infra.events import Events
 from infra.executors import Executors
 from infra.functions import FunctionMaker
 from infra.queues import Queues
+from infra.rollout import Rollout
+from infra.rollout_settings import GRADUAL
 from infra.scan import ScanFunction
 from infra.settings import Settings
 from infra.storage import Storage
@@ -45,19 +47,21 @@ class TimeballStack(Stack):
 
         admin = Admin(self, "Admin", maker, storage)
         bus = Bus(self, "Bus", settings, queues)
-        api = Api(self, "Api", maker, storage, queues, admin.function, bus)
+        api = Api(self, "Api", maker, storage, queues, admin.called, bus)
         scan = ScanFunction(self, "Scan", maker, storage, queues)
         executors = Executors(self, "Executors", maker, storage, queues)
-        api.grant_trials(executors.by_priority["low"])
+        api.grant_trials("execute-low")
         if settings.raised_of:
             scan.grant_scaling(executors.provisioned, settings)
         WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
-        ticker = Ticker(self, "Ticker", scan.function, settings)
+        ticker = Ticker(self, "Ticker", scan.called, settings)
         if settings.has_canary:
             Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())
         if settings.has_alarms:
             alarms = Alarms(self, "Alarms", settings, queues.unreadable)
+            if settings.rolling.rollout == GRADUAL:
+                Rollout(self, "Rollout", settings, alarms.by_name)
             if settings.alarming.dashboard != OFF:
                 Dashboard(self, "Dashboard", settings, queues, [*alarms.by_name.values()])
         before = {deployment.node.id, dependencies.node.id}

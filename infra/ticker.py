@@ -24,7 +24,7 @@ DEFINITION = Path(__file__).with_name("tick.asl.json")
 class Ticker(Construct):
     """The state machine and the rule that starts it."""
 
-    def __init__(self, scope: Construct, construct_id: str, scan: lambda_.Function, settings: Settings) -> None:
+    def __init__(self, scope: Construct, construct_id: str, scan: lambda_.IFunction, settings: Settings) -> None:
         super().__init__(scope, construct_id)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("states.amazonaws.com"))
         allow(role, ["lambda:InvokeFunction"], [scan.function_arn])

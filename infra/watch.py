@@ -5,6 +5,7 @@ from constructs import Construct
 from infra.concurrency import FEWEST_AT_ONCE
 from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import WATCH_TIMEOUT, WATCHES_GATHER, Queues
+from infra.rollout import live
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
 
@@ -34,4 +35,6 @@ class WatchFunction(Construct):
         # A lost run is sent again, but not to a queue with a backlog; unreadable messages are kept.
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
-        queues.watch.into(self.function, most_at_once=FEWEST_AT_ONCE, gathering=WATCHES_GATHER)
+        queues.watch.into(
+            self.function, live(self.function, maker.settings), most_at_once=FEWEST_AT_ONCE, gathering=WATCHES_GATHER
+        )

@@ -208,7 +208,7 @@ def test_a_percentage_of_executors_starts_successors(
     percent: int, drawn: float, *, has_one: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIMEBALL_SUCCESSOR_PERCENT", str(percent))
-    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "Timeball-execute-low")
+    monkeypatch.setenv("TIMEBALL_SUCCESSOR", "Timeball-execute-low:live")
     assert (wiring.executor_successor("arn:aws:sqs:us-east-1:1:low", lambda: drawn) is not None) == has_one
 
 

@@ -85,6 +85,12 @@ def watched_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def gradual_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack whose code is replaced step by step; it has passed cdk-nag, too."""
+    return synthesized(tmp_path_factory.mktemp("gradual"), "large", rollout="gradual")
+
+
+@pytest.fixture(scope="session")
 def keyed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack that is encrypted with its owner's key; it has passed cdk-nag, too."""
     return synthesized(tmp_path_factory.mktemp("keyed"), "small", kms_key=KEY_ARN)

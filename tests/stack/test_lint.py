@@ -27,6 +27,7 @@ def _found_by(*command: str | Path) -> str:
             "local_stack", ["W3005", "E3601", "W3037"], marks=pytest.mark.more
         ),
         pytest.param("fixed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
+        pytest.param("gradual_stack", ["W3005", "E3601"], marks=pytest.mark.more),
         pytest.param("keyed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
     ],
 )

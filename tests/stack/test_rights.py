@@ -49,7 +49,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 **dict.fromkeys(SENDER, SEND | LOOK),
                 "Watch": SEND,
                 "BusEvents": {"ListRules", "PutEvents"},
-                "executelow": {"InvokeFunction"},
+                "execute-low": {"InvokeFunction"},
                 "rules": {"DeleteRule", "ListRules", "PutRule", "PutTargets", "RemoveTargets"},
             },
         ),

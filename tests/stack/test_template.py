@@ -183,7 +183,7 @@ def test_each_function_has_exactly_the_variables_that_it_reads(stack: Synthesize
         has_tenants = name in {"admin", "authorize", "first-key-maker", "scan"} or name.startswith("execute-")
         keys = {"TIMEBALL_TENANTS_TABLE"} if has_tenants else set()
         keys |= BUS if name in {"api", "events"} else set()
-        keys |= {"TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
+        keys |= {"TIMEBALL_SUCCESSOR", "TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
         keys |= {"TIMEBALL_TRIALS"} if name == "api" else set()
         keys |= {"TIMEBALL_REQUESTS_PER_SECOND"} if name == "authorize" else set()
         assert told == keys | (set() if name in {"authorize", "deployment", "first-key-maker"} else variables.asked)

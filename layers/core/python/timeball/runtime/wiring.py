@@ -196,9 +196,7 @@ def executor_successor(queue_arn: str, draw: Callable[[], float] = random.random
     """Return the port that starts the successor of an executor of a queue; None if it has none, by chance."""
     if 100 * draw() >= int(os.environ.get("TIMEBALL_SUCCESSOR_PERCENT", "0")):
         return None
-    return LambdaSuccessor(
-        lambda: _client("lambda", BRISKLY.patience), os.environ["AWS_LAMBDA_FUNCTION_NAME"], queue_arn
-    )
+    return LambdaSuccessor(lambda: _client("lambda", BRISKLY.patience), os.environ["TIMEBALL_SUCCESSOR"], queue_arn)
 
 
 class KnownSecrets:
