@@ -42,8 +42,12 @@ def code(text: str) -> list[str]:
     return [*blocks, *re.findall(r"`([^`\n]+)`", prose(text))]
 
 
+def shell_blocks(page: Path) -> list[str]:
+    """Return the shell blocks of a page, in their order."""
+    fence = re.compile(r"^( *)```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+    return [dedent(body) for _, body in fence.findall(read(page))]
+
+
 def runbook_commands() -> dict[str, list[str]]:
     """Return the shell blocks of each runbook, by the name of its page."""
-    fence = re.compile(r"^( *)```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
-    pages = sorted((ROOT / "docs/runbooks").glob("*.md"))
-    return {page.stem: [dedent(body) for _, body in fence.findall(read(page))] for page in pages}
+    return {page.stem: shell_blocks(page) for page in sorted((ROOT / "docs/runbooks").glob("*.md"))}

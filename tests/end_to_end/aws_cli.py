@@ -1,7 +1,7 @@
 """A stand-in for the command `aws`, which is not installed here: `python aws_cli.py sqs get-queue-attributes --…`.
 
-It knows what the documents use: one operation, parameters by the names of botocore's models, `--query` and `--output
-text`. It has no paginators and no waiters.
+It knows what the documents use: one operation or one waiter, parameters by the names of botocore's models, `--query`
+and `--output text`. It has no paginators.
 """
 
 import json
@@ -30,12 +30,17 @@ class Command:
     """The name of the operation as a method of a client of boto3."""
     parameters: Mapping[str, Any]
     query: str | None
+    waiter: str = ""
+    """The waiter that waits for the operation's answer; empty: the command does not wait."""
 
 
 def parse(words: Sequence[str]) -> Command:
     """Parse the words after `aws`. Raises UnknownCommandError."""
     service, operation, *rest = words
-    model = _model(service)
+    model, waiter = _model(service), ""
+    if operation == "wait":
+        waiter, *rest = rest
+        operation = _waited_for(service, waiter)
     names = {xform_name(name, "-"): name for name in model.operation_names}
     if operation not in names:
         raise UnknownCommandError(f"{service} has no operation {operation}")
@@ -54,7 +59,7 @@ def parse(words: Sequence[str]) -> Command:
         elif option != "output":
             name, one, values = _member(members, option, values)
             given[name] = _value(one, values)
-    return Command(service, xform_name(names[operation]), given, query)
+    return Command(service, xform_name(names[operation]), given, query, xform_name(waiter.replace("-", "_")))
 
 
 def _model(service: str) -> ServiceModel:
@@ -62,6 +67,14 @@ def _model(service: str) -> ServiceModel:
         return ServiceModel(Loader().load_service_model(service, "service-2"), service)
     except Exception as error:
         raise UnknownCommandError(f"there is no service {service}") from error
+
+
+def _waited_for(service: str, waiter: str) -> str:
+    """Return the operation that a waiter repeats."""
+    for name, body in Loader().load_service_model(service, "waiters-2")["waiters"].items():
+        if xform_name(name, "-") == waiter:
+            return xform_name(body["operation"], "-")
+    raise UnknownCommandError(f"{service} has no waiter {waiter}")
 
 
 def _member(members: Mapping[str, tuple[str, Shape]], option: str, values: list[str]) -> tuple[str, Shape, list[str]]:
@@ -84,7 +97,9 @@ def _value(shape: Shape, values: Sequence[str]) -> Any:
         case "structure" | "map" if values[0].startswith("{"):
             return json.loads(values[0])
         case "structure" | "map":
-            return dict(part.split("=", 1) for part in values[0].split(","))
+            parts = dict(part.split("=", 1) for part in values[0].split(","))
+            members = getattr(shape, "members", {})
+            return {name: _value(members[name], [text]) if name in members else text for name, text in parts.items()}
     return values[0]
 
 
@@ -99,5 +114,9 @@ def _lines(found: Any) -> list[str]:
 
 if __name__ == "__main__":
     wanted = parse(sys.argv[1:])
-    answer = getattr(boto3.client(wanted.service), wanted.operation)(**wanted.parameters)  # type: ignore[call-overload]
+    client: Any = boto3.client(wanted.service)  # type: ignore[call-overload]
+    if wanted.waiter:
+        client.get_waiter(wanted.waiter).wait(**wanted.parameters)
+        sys.exit()
+    answer = getattr(client, wanted.operation)(**wanted.parameters)
     sys.stdout.write("\n".join(_lines(jmespath.search(wanted.query, answer) if wanted.query else answer)) + "\n")
