@@ -8,8 +8,10 @@
 export const SCREENS = [
   { name: "now", path: "", title: "Now", nav: true, load: () => import("./screens/now.js") },
   { name: "jobs", path: "jobs", title: "Jobs", nav: true, load: () => import("./screens/jobs.js") },
+  { name: "failures", path: "failures", title: "Failures", nav: true, load: () => import("./screens/failures.js") },
   { name: "job", path: "jobs/:jobId", title: "Job", load: () => import("./screens/job.js") },
   { name: "job", path: "jobs/:jobId/:tab", title: "Job", load: () => import("./screens/job.js") },
+  { name: "cycle", path: "cycles/:jobId/:cycleId", title: "Pipeline", load: () => import("./screens/pipeline.js") },
   { name: "run", path: "runs/:runId", title: "Run", load: () => import("./screens/run.js") },
 ];
 

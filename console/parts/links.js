@@ -10,15 +10,15 @@ function Linked({ screen, to, className, children }) {
 
 /** @param {{id: string, children?: any}} props */
 export function JobLink({ id, children }) {
-  return html`<${Linked} screen="job" className="id" to=${href(["jobs", id])}>${children ?? id}<//>`;
+  return html`<${Linked} screen="job" className=${children ? "" : "id"} to=${href(["jobs", id])}>${children ?? id}<//>`;
 }
 
 export function RunLink({ id, children }) {
-  return html`<${Linked} screen="run" className="id" to=${href(["runs", id])}>${children ?? id}<//>`;
+  return html`<${Linked} screen="run" className=${children ? "" : "id"} to=${href(["runs", id])}>${children ?? id}<//>`;
 }
 
 export function CycleLink({ jobId, cycleId, children }) {
-  return html`<${Linked} screen="cycle" className="id" to=${href(["cycles", jobId, cycleId])}>${children ?? cycleId}<//>`;
+  return html`<${Linked} screen="cycle" className=${children ? "" : "id"} to=${href(["cycles", jobId, cycleId])}>${children ?? cycleId}<//>`;
 }
 
 export function FailuresLink({ query = {}, children }) {

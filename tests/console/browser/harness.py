@@ -25,6 +25,9 @@ SCREENS = {
     "job, cost": "#/jobs/import-orders/cost",
     "run that failed": "#/runs/send-invoices.1795431600000.s",
     "run that is blocked": "#/runs/publish.1795431600000.s",
+    "failures": "#/failures",
+    "a group of failures": "#/failures?fingerprint=85eff27fb8749b98",
+    "pipeline": "#/cycles/extract/2026-11-23T11%3A00%3A00.000Z",
 }
 """Each screen, with a place of the shop at work. A test opens each, in both themes and widths, as each role."""
 

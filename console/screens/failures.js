@@ -1,0 +1,141 @@
+/** Failures: what failed for good, grouped by cause; replay or discard a whole group. */
+
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { refresh, useLive } from "../lib/live.js";
+import { allowChanges, call, permission, useSession } from "../lib/session.js";
+import { duration } from "../lib/time.js";
+import { filter, searchOf, usePlace } from "../lib/url.js";
+import { counted } from "../lib/words.js";
+import { Button, Dialog } from "../parts/action.js";
+import { Shape } from "../parts/badge.js";
+import { CopyAs } from "../parts/copy.js";
+import { Empty, Loading, Refused } from "../parts/empty.js";
+import { Chosen, Search } from "../parts/filters.js";
+import { JobLink, RunLink } from "../parts/links.js";
+import { Pages } from "../parts/table.js";
+import { Away, Time } from "../parts/time.js";
+
+const FILTERS = ["error", "jobId", "taskId", "reason"];
+const AT_ONCE = 100;
+
+const VERBS = {
+  replay: {
+    name: "Replay", kind: "primary", did: "replayed",
+    touches: "get one more series of attempts each, with the payload that they had. What they block goes on once they succeed.",
+    undo: "A call that has left cannot be taken back. Stop it, and the rest stays as it is; each run can be cancelled.",
+  },
+  discard: {
+    name: "Discard", kind: "danger", did: "discarded",
+    touches: "leave this list. They stay in the ledger as failed, and nothing is called.",
+    undo: "Retry a run from its page: it is in the ledger.",
+  },
+};
+
+export default function Failures() {
+  const { query } = usePlace();
+  const asked = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]));
+  const [dealing, deal] = useState(null); // {verb, group, asks}; it outlives the group
+  const { body, problem } = useLive(`/v1/dead-letters:groups?${searchOf({ ...asked, limit: "200" })}`);
+  const isFiltered = Object.values(asked).some(Boolean);
+  const groups = body?.items ?? [];
+  let inside = problem ? html`<${Refused} problem=${problem} />` : html`<${Loading} />`;
+  if (body && !groups.length)
+    inside = html`<${Empty} title=${isFiltered ? "No failure matches." : "Nothing has failed for good."}>
+      <p>${isFiltered ? html`<a href="#/failures">Show all failures</a>` : "Runs that use up their retries appear here, until they are replayed or discarded."}</p><//>`;
+  if (groups.length) inside = html`<ul class="groups">${groups.map((one) => html`<${Group} key=${one.fingerprint} group=${one} isOpen=${query.get("fingerprint") === one.fingerprint} deal=${deal} />`)}</ul>`;
+  return html`
+    <div class="head"><h1>Failures ${body && html`<span class="count">${groups.reduce((sum, { count }) => sum + count, 0)}${body.nextCursor ? "+" : ""}</span>`}</h1></div>
+    <div class="filters"><${Search} name="error" label="Search errors" hint="Error contains…" />
+      <${Chosen} of=${[{ name: "jobId", label: "job" }, { name: "taskId", label: "task" }, { name: "reason", label: "reason" }]} /></div>
+    ${inside}
+    ${body?.nextCursor && html`<p class="quiet">Groups of the newest 1,000 failures. Replay or discard some of them to see older ones.</p>`}
+    ${dealing && html`<${Dealing} ...${dealing} onClose=${() => deal(null)} />`}`;
+}
+
+function Group({ group, isOpen, deal }) {
+  const { fingerprint, jobId, error, count, firstAt, lastAt } = group;
+  const toggle = () => filter({ fingerprint: isOpen ? null : fingerprint });
+  const columns = [
+    { title: "Fire time", isHead: true, cell: (run) => html`<${RunLink} id=${run.runId}><${Time} at=${run.fireTime} /><//>` },
+    { title: "Failed", cell: ({ diedAt }) => html`<${Time} at=${diedAt} />` },
+    { title: "Attempts", className: "num", cell: ({ attempt }) => attempt },
+    { title: "Status", className: "num", cell: ({ httpStatus }) => httpStatus ?? "–" },
+    { title: "Error", className: "grow", cell: (run) => html`<span class="break">${run.error ?? run.reasonText}</span>` },
+  ];
+  return html`<li class="panel">
+    <div class="group">
+      <span class="state tone-bad"><${Shape} name="cross" />${counted(count, "time")}</span>
+      <div><p class="item-title"><${JobLink} id=${jobId} /></p><p class="break">${error}</p>
+        <p class="quiet">${count > 1 ? html`first <${Time} at=${firstAt} /> · newest ` : ""}<${Time} at=${lastAt} /> · <${Away} at=${lastAt} />${count > 1 && html` · over ${duration((Date.parse(lastAt) - Date.parse(firstAt)) / 1000)}`}</p></div>
+      <span class="buttons">
+        <button type="button" class="small" aria-expanded=${isOpen} onClick=${toggle} aria-label=${`${isOpen ? "Hide" : "Show"} the runs of ${jobId}`}>${isOpen ? "Hide runs" : "Show runs"}</button>
+        <${Deal} verb="replay" group=${group} deal=${deal} /><${Deal} verb="discard" group=${group} deal=${deal} />
+      </span>
+    </div>
+    ${isOpen && html`<${Pages} caption=${`Failed runs of ${jobId}`} path="/v1/dead-letters" query=${{ fingerprint }} columns=${columns} noun="run" keyOf=${({ runId }) => runId} />`}
+  </li>`;
+}
+
+/** The button of an action on a group. */
+function Deal({ verb, group, deal }) {
+  const { why, asks } = permission("operator", useSession());
+  const { name } = VERBS[verb];
+  return html`<${Button} kind="small" why=${why} label=${`${name} the ${counted(group.count, "failure")} of ${group.jobId}`} onClick=${() => deal({ verb, group, asks })}>${name}…<//>`;
+}
+
+/** The dialog: what it touches before; count, progress and a way to stop it after. A hundred runs are a request. */
+function Dealing({ verb, group, asks, onClose }) {
+  const { name, kind, did, touches, undo } = VERBS[verb];
+  const [perSecond, pace] = useState(10);
+  const [progress, step] = useState(null); // {done, refused, isOver}
+  const [problem, fail] = useState(null);
+  const isStopped = useRef(false);
+  useEffect(() => () => (isStopped.current = true), []);
+  const body = { fingerprint: group.fingerprint, ...(verb === "replay" && { perSecond }) };
+  const path = `/v1/dead-letters:${verb}`;
+  const act = async () => {
+    fail(null);
+    step({ done: 0, refused: 0, isOver: false });
+    let [done, refused, cursor] = [0, 0, null];
+    try {
+      if (asks) await allowChanges();
+      do {
+        const { body: answer } = await call("POST", path, { body: { ...body, limit: AT_ONCE, ...(cursor && { cursor }) } });
+        done += answer.done;
+        refused += answer.refused.length;
+        cursor = answer.nextCursor;
+        if (!isStopped.current) step({ done, refused, isOver: !cursor });
+      } while (cursor && !isStopped.current);
+    } catch (one) {
+      if (one.status === undefined) throw one;
+      fail(one);
+      step((before) => before && { ...before, isOver: true });
+    }
+    refresh();
+  };
+  const stop = () => {
+    isStopped.current = true;
+    step((before) => ({ ...before, isOver: true }));
+  };
+  return html`<${Dialog} title=${`${name} this group?`} onClose=${onClose}>
+    <p class="quiet break">${group.jobId}: ${group.error}</p>
+    ${!progress && html`<dl class="terms">
+      <dt>What it touches</dt><dd><strong>${counted(group.count, "run")}</strong>, and those that joined the group meanwhile: they ${touches}</dd>
+      <dt>How to take it back</dt><dd>${undo}</dd>
+      ${verb === "replay" && html`<dt><label for="pace">Pace</label></dt><dd><select id="pace" value=${perSecond} onChange=${(event) => pace(Number(event.target.value))}>
+        ${[1, 5, 10, 50, 100].map((one) => html`<option key=${one} value=${one}>${one} a second</option>`)}</select></dd>`}
+    </dl>`}
+    ${asks && !progress && html`<p class="note">Your session may only read so far. Confirming allows changes for 30 minutes.</p>`}
+    ${progress && html`<p role="status"><strong>${progress.done.toLocaleString("en-GB")}</strong> ${did}${progress.refused ? `, ${progress.refused} not possible` : ""}${progress.isOver ? "." : "…"}</p>
+      <progress max=${Math.max(group.count, progress.done)} value=${progress.done} aria-label="Runs done"></progress>`}
+    ${problem && html`<${Refused} problem=${problem} />`}
+    <div class="dialog-end">
+      <${CopyAs} request=${{ method: "POST", path, body }} />
+      <span class="buttons">
+        ${!progress && html`<button type="button" onClick=${onClose}>Cancel</button><button type="button" class=${kind === "danger" ? "danger primary" : "primary"} onClick=${act}>${asks ? `Allow changes and ${name.toLowerCase()}` : name}</button>`}
+        ${progress && !progress.isOver && html`<button type="button" onClick=${stop}>Stop</button>`}
+        ${progress?.isOver && html`<button type="button" class="primary" onClick=${onClose}>Close</button>`}
+      </span>
+    </div>
+  <//>`;
+}
