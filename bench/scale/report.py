@@ -67,6 +67,39 @@ _CAPACITY_HEADS = (
 )
 
 
+_TENTH = 0.1
+_LITTLE = 10
+"""Counts, milliseconds and units that differ by less are the same: a step of 3 ms to 4 ms is no news."""
+_CENT = 0.01
+
+
+def moved(before: Figures, after: Figures) -> list[str]:
+    """Name the figures that differ by more than a tenth, and the words that differ, each with both of its values.
+
+    The latest run of a case, and the steps of its latest hundredth, are not compared: one slow request moves them.
+    """
+    return [
+        f"{name}: {was} before, {now} now"
+        for (name, was), (_, now) in zip(_flat(before), _flat(after), strict=True)
+        if not name.endswith(".max") and not name.startswith("steps.latest.") and not _is_near(was, now)
+    ]
+
+
+def _flat(figures: Figures, within: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in sorted(figures.items()):
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", value
+
+
+def _is_near(was: object, now: object) -> bool:
+    if not isinstance(was, int | float) or not isinstance(now, int | float):
+        return was == now
+    least = _LITTLE if isinstance(was, int) else _CENT
+    return abs(now - was) <= max(least, _TENTH * abs(was))
+
+
 def kept() -> dict[str, list[Figures]]:
     """Return the figures that were kept last."""
     figures: dict[str, list[Figures]] = json.loads(FIGURES.read_text(encoding="utf-8"))
