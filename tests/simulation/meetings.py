@@ -86,8 +86,9 @@ class Meeting:
     kind: int = 0
 
     def complaints(self) -> Iterator[str]:
-        """Yield the faults of all its endings."""
-        moments, _ = self._play(-1)
+        """Yield the faults of all its endings, the first of which is that of a meeting without a stop."""
+        moments, story = self._play(-1)
+        yield from (f"{complaint} (nobody stopped)" for complaint in complaints(story))
         for moment in range(moments):
             _, story = self._play(moment)
             yield from (f"{complaint} (the first stopped at its moment {moment})" for complaint in complaints(story))

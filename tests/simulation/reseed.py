@@ -59,8 +59,8 @@ def _faults_of(source: str) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _stale(pool: ProcessPoolExecutor) -> Iterator[str]:
-    """Yield the faults that have no effect in their stories. Faults that a meeting shows are left out."""
-    names = [name for name, fault in FAULTS.items() if fault.meeting is None]
+    """Yield the faults that have no effect in their stories. Faults that a script shows are left out."""
+    names = [name for name, fault in FAULTS.items() if not fault.is_scripted]
     for name, (_, told) in zip(names, pool.map(check, (FAULTS[name].seed for name in names), names), strict=True):
         if not any(map(FAULTS[name].is_told_by, told)):
             yield name

@@ -9,6 +9,7 @@ from tests.simulation.checker import PROMISES, complaints, sentence
 from tests.simulation.faults import FAULTS
 from tests.simulation.meetings import MEETINGS
 from tests.simulation.play import play
+from tests.simulation.scenes.catalogue import SCENES
 
 MOST_STORIES = 100
 
@@ -19,8 +20,9 @@ FAULTY = sorted((Path(__file__).parent / "faults").glob("*.py"))
 def test_a_fault_is_found_by_its_check(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = FAULTS[name]
     fault.apply(monkeypatch)
-    if fault.meeting is not None:
-        assert any(fault.is_told_by(complaint) for complaint in MEETINGS[fault.meeting].complaints())
+    script = SCENES[fault.scene] if fault.scene else MEETINGS[fault.meeting] if fault.meeting else None
+    if script is not None:
+        assert any(fault.is_told_by(complaint) for complaint in script.complaints())
     else:
         stories = (complaints(play(seed)) for seed in (fault.seed, *range(MOST_STORIES)))
         assert any(fault.is_told_by(complaint) for found in stories for complaint in found)

@@ -22,9 +22,9 @@ async def freeze(user: Client, key: JobKey) -> None:
     """
     story, draw, now, number = user.story, user.story.random, user.process.now(), next(user.story.names)
     if draw.random() < 0.3:
-        await user.ask("disable", key, _stop, key.tenant)
+        await user.ask("disable", key, stop, key.tenant)
         await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))
-        await user.ask("enable", key, _start, key.tenant)
+        await user.ask("enable", key, start, key.tenant)
         return
     name, from_at = f"freeze-{number}", now + draw.choice((0, 0, 5_000, 20_000))
     to_at = draw.choice((None, from_at + draw.randrange(4_000, 90_000)))
@@ -38,12 +38,12 @@ async def freeze(user: Client, key: JobKey) -> None:
         await user.ask("lift", key, _lift, key.tenant, name)
 
 
-def _stop(context: Context, tenant: str) -> list[None]:
+def stop(context: Context, tenant: str) -> list[None]:
     stop_tenant(context, tenant)
     return [None]
 
 
-def _start(context: Context, tenant: str) -> list[None]:
+def start(context: Context, tenant: str) -> list[None]:
     start_tenant(context, tenant)
     return [None]
 

@@ -26,13 +26,13 @@ async def put_again(story: Story) -> None:
             every = Every(draw.choice((2, 5)), now // SECOND_MS * SECOND_MS)
             timing = draw.choice((At(now + draw.randrange(-5_000, 20_000)), every))
             schedule = Schedule(timing, max_runs=draw.choice((None, 4)) if timing is every else None)
-            await client.ask("put again", key, _put, key, schedule, str(next(story.names)), by)
+            await client.ask("put again", key, put, key, schedule, str(next(story.names)), by)
         elif keys and draw.random() < 0.3:
             key = draw.choice(keys)
             await client.ask("cancel", key, cancel, [(key, None)], by)
 
 
-def _put(context: Context, key: JobKey, schedule: Schedule, name: str, by: Actor) -> list[Changed | str]:
+def put(context: Context, key: JobKey, schedule: Schedule, name: str, by: Actor) -> list[Changed | str]:
     (job,) = context.store.jobs.read([key], with_work=True)
     if job is None or job.is_open:
         return ["it has not ended"]

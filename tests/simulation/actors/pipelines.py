@@ -31,13 +31,13 @@ async def run_pipelines(story: Story) -> None:
             asked = Trigger(job.key, request=name, fingerprint=name, downstream=True)
             await client.ask("run the graph", job.key, trigger, [asked], Actor(name))
         else:
-            await client.ask("backfill the graph", job.key, _backfill, job, name, draw.choice((0, 0, 2)))
+            await client.ask("backfill the graph", job.key, backfill, job, name, draw.choice((0, 0, 2)))
             if draw.random() < 0.3:
                 await client.process.sleep_until(client.process.now() + draw.randrange(1_000, 5_000))
-                await client.request("cancel the backfill", job.key, _cancel, BackfillKey(job.key, name))
+                await client.request("cancel the backfill", job.key, cancel_it, BackfillKey(job.key, name))
 
 
-def _backfill(context: Context, job: Job, name: str, pace_seconds: int) -> list[Backfill | str]:
+def backfill(context: Context, job: Job, name: str, pace_seconds: int) -> list[Backfill | str]:
     """Backfill the graph as the API does."""
     (row,) = context.store.jobs.read([job.key])
     fires = [] if row is None else list(instants(row.spec.schedule, START - MINUTE_MS, START))
@@ -48,6 +48,6 @@ def _backfill(context: Context, job: Job, name: str, pace_seconds: int) -> list[
     return [*create_backfills(context, [evolve(made, graph=True)])]
 
 
-def _cancel(context: Context, key: BackfillKey) -> object:
+def cancel_it(context: Context, key: BackfillKey) -> object:
     (standing,) = context.store.backfills.read([key])
     return standing and cancel_backfill(context, standing)

@@ -26,8 +26,8 @@ async def remove_nodes(story: Story) -> None:
         if keys:
             key, children = draw.choice(keys), draw.choice((None, Children.DETACH, Children.DETACH, Children.CANCEL))
             name = Actor(f"{REMOVER} {children} {story.clock.now()}")
-            await client.ask("remove", key, _remove, key, children, name)
+            await client.ask("remove", key, remove_one, key, children, name)
 
 
-def _remove(context: Context, key: JobKey, children: Children | None, by: Actor) -> Removed:
+def remove_one(context: Context, key: JobKey, children: Children | None, by: Actor) -> Removed:
     return remove(context, Removal(key, children=children), by)

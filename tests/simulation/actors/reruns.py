@@ -28,10 +28,10 @@ async def run_again(story: Story) -> None:
             asked, mode = draw.choice(runs), draw.choice([*RerunMode])
             name = f"rerun{next(story.names)}"
             cycle = CycleId(asked.fire_at) if story.store.runs[asked].root is None else asked.cycle
-            await client.request("rerun", asked.job, _rerun, asked.job, cycle, mode, name)
+            await client.request("rerun", asked.job, rerun, asked.job, cycle, mode, name)
 
 
-def _rerun(context: Context, asked: JobKey, of: CycleId, mode: RerunMode, name: str) -> Operation | None:
+def rerun(context: Context, asked: JobKey, of: CycleId, mode: RerunMode, name: str) -> Operation | None:
     """Request a rerun as the API does."""
     (job,) = context.store.jobs.read([asked])
     cycle = None if job is None else read_cycle(context, job, of)
@@ -39,6 +39,6 @@ def _rerun(context: Context, asked: JobKey, of: CycleId, mode: RerunMode, name: 
     if cycle is None or cycle.is_cut or (mode is not RerunMode.FAILED and being_run(nodes)):
         return None
     names = [node.job.key.job_id for node in nodes]
-    rerun = Rerun(asked.job_id, of.fire_at, mode, of.origin, of.series)
-    wanted = AskedRerun(OperationKey(WEAVERS, name), rerun)
+    of_cycle = Rerun(asked.job_id, of.fire_at, mode, of.origin, of.series)
+    wanted = AskedRerun(OperationKey(WEAVERS, name), of_cycle)
     return create_operation(context, rerun_operation(context, wanted, names, Actor(name), _AT_ONCE))

@@ -116,7 +116,7 @@ class _User(Client):
                 await self.ask(verb, key, cancel_runs, [draw.choice(live)])
             case "replay":
                 asked = DeadFilter(key.tenant, job=draw.choice((key, None)))
-                await self.ask(verb, key, _replay, asked, draw.choice((1, 5)))
+                await self.ask(verb, key, replay_some, asked, draw.choice((1, 5)))
             case "discard" if dead:
                 await self.ask(verb, key, _discard, [draw.choice(dead)])
 
@@ -224,7 +224,7 @@ def _cancel_backfill(context: Context, key: BackfillKey) -> tuple[RunId, ...]:
     return () if standing is None else cancel_backfill(context, standing)[1]
 
 
-def _replay(context: Context, asked: DeadFilter, per_second: int) -> Dealt:
+def replay_some(context: Context, asked: DeadFilter, per_second: int) -> Dealt:
     return replay(context, list_dead(context, asked, 20, oldest_first=True), per_second)
 
 

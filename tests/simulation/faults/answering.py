@@ -56,18 +56,24 @@ FAULTS = {
         meeting="a trigger of which a call fails",
     ),
     "a retry by hand is acknowledged and not done": Fault(
-        lost("runs.swap", _tries_again_by_hand), "a run that is retried by hand may start"
+        lost("runs.swap", _tries_again_by_hand),
+        "a run that is retried by hand may start",
+        scene="users retry, cancel and replay runs",
     ),
     "a cancel of a run is acknowledged and not done": Fault(
         lost("runs.swap", _cancels_a_run), "a run that was cancelled alone is not called any more", 15
     ),
-    "a replay has no pace": Fault(instead(replay, _at_once), "a replay keeps its pace", 0),
+    "a replay has no pace": Fault(
+        instead(replay, _at_once), "a replay keeps its pace", scene="users retry, cancel and replay runs"
+    ),
     "a run that fails for good a second time is not listed": Fault(
         given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
         "each dead letter is listed",
         meeting="an operation that takes long, while a run that it retries fails again",
     ),
-    "a report is acknowledged and not written": Fault(instead(report, _throws_away), "each accepted report counts"),
+    "a report is acknowledged and not written": Fault(
+        instead(report, _throws_away), "each accepted report counts", scene="targets report later"
+    ),
     "a report of an older attempt counts": Fault(
         instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "each accepted report counts", 5
     ),

@@ -103,16 +103,20 @@ def _alone(run: Run, _: Job) -> Run:
 
 FAULTS = {
     "an event begins no cycle": Fault(
-        instead(begun_by_event, _alone), "an event begins a cycle of a job on which others depend", 27
+        instead(begun_by_event, _alone),
+        "an event begins a cycle of a job on which others depend",
+        scene="a graph below jobs that listen to events",
     ),
     "a fire that needs an event begins without one": Fault(
-        without(claiming, "GATES", needs_event), "a fire that needs an event begins with an earlier one", 7
+        without(claiming, "GATES", needs_event),
+        "a fire that needs an event begins with an earlier one",
+        scene="jobs that listen to events",
     ),
     "a fire uses an event that came after it": Fault(
         instead(after_later_events, _of_any_time), "a fire that needs an event begins with an earlier one", 17
     ),
     "a fire uses an event that another fire has used": Fault(
-        instead(may_use, _any_event), "no event lets two fires begin", 17
+        instead(may_use, _any_event), "no event lets two fires begin", scene="jobs that listen to events"
     ),
     "a claim that is repeated does not know its own event": Fault(
         instead(may_use, _none_of_its_own), "a fire is skipped only if no event is left for it", 257
@@ -122,25 +126,39 @@ FAULTS = {
     ),
     "the remaining runs of an event are dropped": Fault(given(MemoryBus, "put_off", _forgets), _HEARD, 47),
     "a repeated event counts as a new one": Fault(
-        handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
+        handed(_takes_each_time_anew), "an event makes no two runs of a job", scene="jobs that listen to events"
     ),
     "a message of an event goes before its runs stand": Fault(instead(receive, _goes_before_its_runs), _HEARD, 27),
-    "a rule is removed although a job needs it": Fault(instead(retire_unneeded, _removed_despite_need), _HEARD, 87),
-    "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
+    "a rule is removed although a job needs it": Fault(
+        instead(retire_unneeded, _removed_despite_need), _HEARD, scene="jobs that listen to events"
+    ),
+    "an event runs one job of those that listen": Fault(
+        instead(subscribers, _the_first_alone), _HEARD, scene="jobs that listen to events"
+    ),
     "an event runs jobs that no longer listen": Fault(
-        instead(subscribers, _all_noted_jobs), "a run on an event is of a job that listened", 27
+        instead(subscribers, _all_noted_jobs),
+        "a run on an event is of a job that listened",
+        scene="jobs that listen to events",
     ),
     "an event runs a paused job": Fault(
-        instead(event_row, _as_pending), "an event of a paused job is skipped and of no other", 57
+        instead(event_row, _as_pending),
+        "an event of a paused job is skipped and of no other",
+        scene="jobs that listen to events",
     ),
     "a freeze holds no event back": Fault(
-        given(Blackouts, "deferred_until", Blackouts.stopped_until), "nothing starts in a freeze", 15
+        given(Blackouts, "deferred_until", Blackouts.stopped_until),
+        "nothing starts in a freeze",
+        scene="a freeze of jobs that catch up",
     ),
     "a run on an event has the payload of its job": Fault(
-        instead(event_row, _with_the_jobs_payload), "a run on an event is called with that event", 7
+        instead(event_row, _with_the_jobs_payload),
+        "a run on an event is called with that event",
+        scene="jobs that listen to events",
     ),
     "an event loses its generation": Fault(
-        instead(event_row, _of_no_generation), "a run on an event is of its generation", 7
+        instead(event_row, _of_no_generation),
+        "a run on an event is of its generation",
+        scene="jobs that listen to events",
     ),
     "an event is answered before it is on the bus": Fault(
         instead(publish, _answers_before_it_is_put), "an event that was taken is on the bus", 27

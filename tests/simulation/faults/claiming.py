@@ -138,6 +138,8 @@ FAULTS = {
         meeting="an execution that wakes when another has called its run",
     ),
     "a retry is called early": Fault(
-        instead(claimed, _forgets_the_instant_of_a_retry), "nothing is called before its instant", 8
+        instead(claimed, _forgets_the_instant_of_a_retry),
+        "nothing is called before its instant",
+        scene="targets fail, and runs are retried",
     ),
 }

@@ -58,7 +58,7 @@ def _the_parent_first(context: Context, asked: Removal, by: Actor = NO_ACTOR) ->
 
 FAULTS = {
     "a circle of dependencies is accepted": Fault(
-        instead(search_above, lambda *_: Above()), "nothing waits for itself", 31
+        instead(search_above, lambda *_: Above()), "nothing waits for itself", scene="a circle of jobs"
     ),
     "a job with two parents does not wait": Fault(
         instead(join, _at_any_time),
@@ -66,7 +66,7 @@ FAULTS = {
         meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a cycle does not wait for its parents": Fault(
-        instead(cycle_of_parent, _in_any_cycle), "a cycle starts only if its rule holds", 21
+        instead(cycle_of_parent, _in_any_cycle), "a cycle starts only if its rule holds", scene="a graph with items"
     ),
     "a parent does not note its child": Fault(
         lost("jobs.swap", _tells_a_parent),
@@ -74,7 +74,9 @@ FAULTS = {
         meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a call gets no results of its parents": Fault(
-        instead(handed, lambda payload, _: payload), "a call gets the results of its parents", 1
+        instead(handed, lambda payload, _: payload),
+        "a call gets the results of its parents",
+        scene="a graph with items",
     ),
     "a parent's end does not reach its children": Fault(
         instead(wake_children, lambda *_: None),
@@ -87,7 +89,9 @@ FAULTS = {
         meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a job is cancelled before its children": Fault(
-        instead(remove, _the_parent_first), "a job is cancelled after its children", 51
+        instead(remove, _the_parent_first),
+        "a job is cancelled after its children",
+        scene="a job that is cancelled with its children",
     ),
     "a child of a dead parent is not blocked": Fault(
         instead(join, _without_an_actor),
@@ -95,6 +99,6 @@ FAULTS = {
         meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a child has a fire time of its own": Fault(
-        instead(fire_time, _a_second_late), "a job runs once for its parents", 11
+        instead(fire_time, _a_second_late), "a job runs once for its parents", scene="a graph with items"
     ),
 }

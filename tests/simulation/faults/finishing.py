@@ -140,13 +140,17 @@ FAULTS = {
         given(MemoryQueue, "receive", _each_on_its_own), "a run without a message is found again", 149
     ),
     "an end without a message is written as if it had one": Fault(
-        instead(ended, _as_with_a_message), "an end without a message is due at once"
+        instead(ended, _as_with_a_message), "an end without a message is due at once", scene="targets report later"
     ),
     "a finish drops a due key that it found": Fault(
-        instead(after_attempt, _drops_the_due_key), "only the scan drops the due key of a run that is over"
+        instead(after_attempt, _drops_the_due_key),
+        "only the scan drops the due key of a run that is over",
+        scene="targets report later",
     ),
     "the overlap lock is freed while its holder waits for a retry": Fault(
-        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 5
+        handed(_freeing_the_guard_of_retries),
+        "guarded runs come one by one",
+        scene="targets fail, and runs are retried",
     ),
     "a one-off is completed by an older fire": Fault(
         overwritten(_concludes, _with_any_final_fire),
@@ -172,6 +176,6 @@ FAULTS = {
     "a reaper ignores the lease": Fault(
         instead(is_reapable, lambda run, *_: run.state is RunState.RUNNING and run.callback is not None),
         "no lease is cut short",
-        1,
+        scene="targets report later",
     ),
 }

@@ -64,7 +64,9 @@ FAULTS = {
         9,
     ),
     "an execution that was asked to stop counts as stopped": Fault(
-        given(AwsExecutions, "stop", _taken), "each execution whose run is cancelled is stopped", 28
+        given(AwsExecutions, "stop", _taken),
+        "each execution whose run is cancelled is stopped",
+        scene="executions that last, and are cancelled",
     ),
     "an execution that AWS does not show yet counts as gone": Fault(
         given(following, "UNKNOWN", UNDER_WAY), _BEFORE_ITS_EXECUTION, 12
@@ -72,23 +74,37 @@ FAULTS = {
     "a stopped task counts as succeeded": Fault(
         instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 42
     ),
-    "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 9),
+    "a task is over once it is to stop": Fault(
+        instead(of_task, _over_once_it_is_to_stop),
+        _BEFORE_ITS_EXECUTION,
+        scene="executions that last, and are cancelled",
+    ),
     "a newer run takes the lock of a run whose execution goes on": Fault(
-        instead(asked_to_stop, _ended_at_once), "executions of a guarded job come one by one", 28
+        instead(asked_to_stop, _ended_at_once),
+        "executions of a guarded job come one by one",
+        scene="executions that last, and are cancelled",
     ),
     "the hand-over forgets the execution that was started": Fault(
-        instead(handed_over, _to_report), "each started execution is followed", 9
+        instead(handed_over, _to_report),
+        "each started execution is followed",
+        scene="executions that last, and are cancelled",
     ),
     "a message claims a run that is followed": Fault(
-        instead(decide_claim, _any_holder), "no executor claims a run that follows an execution", 9
+        instead(decide_claim, _any_holder),
+        "no executor claims a run that follows an execution",
+        scene="executions that last, and are cancelled",
     ),
     "a run is cancelled and its execution is not": Fault(
-        instead(asked_to_stop, _ended_at_once), "no execution goes on without a run that follows it", 28
+        instead(asked_to_stop, _ended_at_once),
+        "no execution goes on without a run that follows it",
+        scene="executions that last, and are cancelled",
     ),
     "an attempt starts what another may have started": Fault(
         instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 9
     ),
     "a run that follows an execution keeps its slot only for its lease": Fault(
-        instead(has_slot, by_its_lease), "no more runs are under way than may", 39
+        instead(has_slot, by_its_lease),
+        "no more runs are under way than may",
+        scene="a limiter of runs that outlive their executor",
     ),
 }

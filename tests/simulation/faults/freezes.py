@@ -101,19 +101,27 @@ FAULTS = {
         meeting="three executions of one instant, under a limiter with one slot",
     ),
     "a run that is over keeps its slot": Fault(
-        instead(has_slot, _all_named_runs), "no slot stays free while a run waits for it", 4
+        instead(has_slot, _all_named_runs),
+        "no slot stays free while a run waits for it",
+        scene="lines in front of a limiter",
     ),
-    "a run that its target took over loses its slot": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
+    "a run that its target took over loses its slot": Fault(
+        instead(has_slot, by_its_lease), AT_ONCE, scene="a limiter of runs that outlive their executor"
+    ),
     "a slot is free when a lease is out": Fault(
         instead(has_slot, by_its_lease),
         AT_ONCE,
         meeting="an execution that sleeps longer than its lease, while others wait for its slot",
     ),
     "a slot is reserved for a run that is over": Fault(
-        instead(has_slot, _in_any_state), "no slot stays free while a run waits for it", 12
+        instead(has_slot, _in_any_state),
+        "no slot stays free while a run waits for it",
+        scene="lines in front of a limiter",
     ),
     "a limiter admits no run from its line": Fault(
-        instead(room_for, _no_room_for_turns), "turns are given while a run waits for one", 9
+        instead(room_for, _no_room_for_turns),
+        "turns are given while a run waits for one",
+        scene="lines in front of a limiter",
     ),
     "a run that lines up late is not expected": Fault(
         instead(expect, lambda *_, **__: None, within=claiming),
@@ -121,7 +129,7 @@ FAULTS = {
         meeting="an execution that takes long to put a run in line, behind a run that is soon over",
     ),
     "the last in a line are called first": Fault(
-        answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 9
+        answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", scene="runs under limiters"
     ),
     "a claim keeps its place in a line": Fault(
         instead(claimed, _still_in_line),

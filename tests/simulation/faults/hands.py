@@ -28,6 +28,7 @@ _ENGINE = (
     "functions.",
     "tests.simulation.actors.",
     "tests.simulation.meetings",
+    "tests.simulation.scenes",
     "tests.simulation.world.receiver",
 )
 """The modules in which a function is replaced: the engine and its callers, but not the modules with checks."""
@@ -37,13 +38,19 @@ _ENGINE = (
 class Fault:
     """A broken rule of the engine, and the sentence of the check that finds it.
 
-    The check finds it in a meeting, or in stories, such as that of `seed` when this was written.
+    The check finds it in a scene, in a meeting, or in stories, such as that of `seed` when this was written.
     """
 
     apply: Apply
     found_by: str
     seed: int = 0
     meeting: str | None = None
+    scene: str | None = None
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether a script shows it, whatever the seeds of stories tell."""
+        return self.meeting is not None or self.scene is not None
 
     def is_told_by(self, complaint: str) -> bool:
         """Return whether a complaint is of the check that must find this fault."""

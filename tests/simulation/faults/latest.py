@@ -21,7 +21,9 @@ def _oldest_cycles(context: Context, jobs: Sequence[JobKey]) -> Mapping[JobKey, 
 
 FAULTS = {
     "a run is judged before its start": Fault(
-        instead(is_early, lambda *_: False), "a run is judged by the latest cycles from its start on", 36
+        instead(is_early, lambda *_: False),
+        "a run is judged by the latest cycles from its start on",
+        scene="judged by latest cycles",
     ),
     "a run is judged by the first cycle of its parent": Fault(
         instead(read_latest_cycles, _oldest_cycles), "a run is judged by the latest cycles from its start on", 36
@@ -29,6 +31,6 @@ FAULTS = {
     "an end of a latest cycle wakes no run": Fault(
         instead(wake_newest_of, lambda *_: None),
         "each end of a latest cycle reaches the runs that wait for it",
-        31,
+        scene="judged by latest cycles",
     ),
 }

@@ -22,9 +22,11 @@ def _from_its_last_run_on(context: Context, asked: RunsQuery, limit: int, start:
 
 FAULTS = {
     "a page begins with the last run of the page before": Fault(
-        instead(list_runs, _from_its_last_run_on), "no run is listed twice", 4
+        instead(list_runs, _from_its_last_run_on), "no run is listed twice", scene="a user lists runs that fail"
     ),
     "a failed run has no entry in the index": Fault(
-        instead(is_notable, _has_no_entry_of_failures), "a failed run is listed two seconds later", 4
+        instead(is_notable, _has_no_entry_of_failures),
+        "a failed run is listed two seconds later",
+        scene="a user lists runs that fail",
     ),
 }

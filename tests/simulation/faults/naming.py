@@ -43,21 +43,25 @@ FAULTS = {
         lost("runs.swap", _names), "acknowledged items are among the items", 61
     ),
     "later items replace earlier ones": Fault(
-        instead(save_named, _with_the_newest_alone), "items that an attempt names are kept", 26
+        instead(save_named, _with_the_newest_alone), "items that an attempt names are kept", scene="a graph with items"
     ),
     "an answer names nothing": Fault(
-        instead(answered_items, lambda _: []), "the items are those that the target named", 6
+        instead(answered_items, lambda _: []), "the items are those that the target named", scene="a graph with items"
     ),
     "items have the numbers of others": Fault(
-        instead(item_run, _shifted), "a run of an item is called with that item", 6
+        instead(item_run, _shifted), "a run of an item is called with that item", scene="a graph with items"
     ),
     "a run with items ends as its first item does": Fault(
         instead(concluded, _with_half), "a run with items ends as these do", 26
     ),
     "a cycle that runs again leaves its items as they were": Fault(
-        instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 226
+        instead(is_of_before, lambda *_: False),
+        "a cycle that runs again runs its items again",
+        scene="a graph with items",
     ),
     "a mended item does not mend its head run": Fault(
-        instead(healed, lambda *_: None), "a head run that failed with an item is mended with it", 6
+        instead(healed, lambda *_: None),
+        "a head run that failed with an item is mended with it",
+        scene="a graph with items",
     ),
 }

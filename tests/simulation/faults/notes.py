@@ -56,7 +56,7 @@ FAULTS = {
         meeting="an execution of a run that was sent before its calendar was closed",
     ),
     "a process never reads freezes and calendars again": Fault(
-        given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
+        given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", scene="a freeze of jobs that catch up"
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
         given(Blackouts, "stopped_until", lambda *_: None), "nothing starts in a freeze", 32
@@ -67,10 +67,14 @@ FAULTS = {
         13,
     ),
     "a resume loses the time of the pause": Fault(
-        instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 29
+        instead(resumed, _forgets_the_pause),
+        "a fire of a pause runs only as catching up allows",
+        scene="a pause of jobs that catch up",
     ),
     "the end of a freeze is no reason to ask the catch-up policy": Fault(
-        given(Blackouts, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 29
+        given(Blackouts, "suspended_at", lambda *_: None),
+        "a fire of a pause runs only as catching up allows",
+        scene="a freeze of jobs that catch up",
     ),
     "a resume takes all that has not started for missed": Fault(
         instead(resumed, _paused_ever_since),
@@ -84,7 +88,9 @@ FAULTS = {
         inserted("runs.insert", _without_a_due_key), "a moved fire starts on the next open day", 3
     ),
     "a replaced version of a calendar is not stored": Fault(
-        lost("former_calendars.note"), "each version of a calendar stays readable", 3
+        lost("former_calendars.note"), "each version of a calendar stays readable", scene="a calendar that closes a day"
     ),
-    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 10),
+    "a frozen job leaves the due index": Fault(
+        instead(held_back, _out_of_the_index), "nothing is stuck", scene="a freeze of jobs that catch up"
+    ),
 }

@@ -42,35 +42,57 @@ def _ends_a_notice(swap: Swap[Any]) -> bool:
 
 FAULTS = {
     "a success sends no notice": Fault(
-        instead(notice_of_end, _without(News.SUCCESS)), "each success sends a notice", 3
+        instead(notice_of_end, _without(News.SUCCESS)),
+        "each success sends a notice",
+        scene="jobs that tell of their ends",
     ),
     "a failure sends no notice": Fault(
-        instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail sends a notice", 23
+        instead(notice_of_end, _without(News.FAILURE)),
+        "a job that begins to fail sends a notice",
+        scene="jobs that tell of their ends",
     ),
     "a recovery sends no notice": Fault(
-        instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers sends a notice", 33
+        instead(notice_of_end, _without(News.RECOVERY)),
+        "a job that recovers sends a notice",
+        scene="jobs that tell of their ends",
     ),
     "a job does not note that it is failing": Fault(
-        instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 53
+        instead(failing, lambda job, *_: job),
+        "a job is failing as its newest ends say",
+        scene="jobs that tell of their ends",
     ),
     "a streak of stopped runs is not noted": Fault(
-        instead(stopped, lambda job, *_: job), "a job is stopped as its newest runs say", 26
+        instead(stopped, lambda job, *_: job),
+        "a job is stopped as its newest runs say",
+        scene="jobs that their parents stop",
     ),
     "a streak of stopped runs sends no notice": Fault(
-        instead(notice_of_stop, lambda _: None), "a job that its parents stop sends a notice", 26
+        instead(notice_of_stop, lambda _: None),
+        "a job that its parents stop sends a notice",
+        scene="jobs that their parents stop",
     ),
     "one failure pauses a job": Fault(
-        instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 53
+        instead(is_to_pause, _after_its_first_failure),
+        "only a streak of failures pauses a job",
+        scene="jobs that tell of their ends",
     ),
     "a notice sends notices of its own": Fault(
-        instead(notice_of_end, _with_wishes_of_its_own), "a notice sends no notice", 3
+        instead(notice_of_end, _with_wishes_of_its_own),
+        "a notice sends no notice",
+        scene="jobs that tell of their ends",
     ),
     "no notice is made ahead": Fault(
-        instead(notices_ahead, lambda *_: iter(())), "each run that may be late has its notice ahead", 3
+        instead(notices_ahead, lambda *_: iter(())),
+        "each run that may be late has its notice ahead",
+        scene="jobs that tell of their ends",
     ),
-    "every run counts as late": Fault(instead(is_late, lambda *_: True), "exactly the late runs send a notice", 3),
+    "every run counts as late": Fault(
+        instead(is_late, lambda *_: True), "exactly the late runs send a notice", scene="jobs that tell of their ends"
+    ),
     "no run counts as late": Fault(instead(is_late, lambda *_: False), "exactly the late runs send a notice", 63),
     "a needless notice is not ended": Fault(
-        lost("jobs.swap", _ends_a_notice), "a notice is called or needless in the end", 3
+        lost("jobs.swap", _ends_a_notice),
+        "a notice is called or needless in the end",
+        scene="jobs that tell of their ends",
     ),
 }

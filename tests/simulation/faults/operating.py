@@ -61,5 +61,7 @@ FAULTS = {
     "an operation counts the changes of another process": Fault(
         instead(progressed, _adds_to_any_row), "an operation counts each job once", 11
     ),
-    "an operation has no pace": Fault(instead(progressed, _is_due_at_once), "an operation keeps its pace", 421),
+    "an operation has no pace": Fault(
+        instead(progressed, _is_due_at_once), "an operation keeps its pace", scene="bulk operations"
+    ),
 }

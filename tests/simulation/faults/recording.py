@@ -96,5 +96,5 @@ FAULTS = {
         meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "the older revision is kept after the change": Fault(_afterwards(Revision), _FOUND_BY, 1),
-    "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY),
+    "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY, scene="bulk operations"),
 }

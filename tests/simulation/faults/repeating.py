@@ -46,9 +46,13 @@ FAULTS = {
         "a submit is in the job that answers it",
         meeting="a submission of which a call fails, between two others under its key",
     ),
-    "a repeated trigger counts as another one": Fault(instead(request_in, lambda *_: None), _ONCE, 5),
+    "a repeated trigger counts as another one": Fault(
+        instead(request_in, lambda *_: None), _ONCE, scene="repeated triggers and submits"
+    ),
     "a run that has begun takes a trigger in": Fault(
-        instead(may_collect, lambda run: not run.is_terminal), "a run collects until it begins", 5
+        instead(may_collect, lambda run: not run.is_terminal),
+        "a run collects until it begins",
+        scene="repeated triggers and submits",
     ),
     "a trigger does not postpone the start": Fault(
         swapped("runs.swap", _as_soon_as_before),
@@ -56,6 +60,8 @@ FAULTS = {
         meeting="a trigger of which a call fails, between two others that are collected",
     ),
     "a run looks for no newer one": Fault(
-        without(claiming, "GATES", may_be_replaced), "no run starts after it found a newer run", 5
+        without(claiming, "GATES", may_be_replaced),
+        "no run starts after it found a newer run",
+        scene="repeated triggers and submits",
     ),
 }

@@ -35,12 +35,18 @@ def _no_list_but_the_first(*_: object) -> tuple[str, ...]:
 
 FAULTS = {
     "a rerun has its first batch alone": Fault(
-        instead(read_list, _no_list_but_the_first), "a rerun that is through has cleared all that it named", 46
+        instead(read_list, _no_list_but_the_first),
+        "a rerun that is through has cleared all that it named",
+        scene="reruns of a graph",
     ),
     "a rerun clears no run": Fault(
-        instead(is_cleared, _done_already), "a rerun that is through has cleared all that it named", 6
+        instead(is_cleared, _done_already),
+        "a rerun that is through has cleared all that it named",
+        scene="reruns of a graph",
     ),
-    "a cleared job has no mark": Fault(instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 46),
+    "a cleared job has no mark": Fault(
+        instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", scene="reruns of a graph"
+    ),
     "a job is cleared more than once": Fault(
         both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 106
     ),

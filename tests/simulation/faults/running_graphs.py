@@ -46,12 +46,16 @@ FAULTS = {
         106,
     ),
     "a named cycle has its first job alone": Fault(
-        instead(takes_part, _without_children), "each job of a subtree has a row in its named cycle", 26
+        instead(takes_part, _without_children),
+        "each job of a subtree has a row in its named cycle",
+        scene="named cycles of a graph",
     ),
     "a run waits for a parent outside of its named cycle": Fault(
-        instead(join, _waiting_for_all), "a job that waits at the end has a parent that may still end", 26
+        instead(join, _waiting_for_all),
+        "a job that waits at the end has a parent that may still end",
+        scene="named cycles of a graph",
     ),
     "a run waits for no parent of its named cycle if one is outside": Fault(
-        instead(join, _not_waiting), "a cycle starts only if its rule holds", 26
+        instead(join, _not_waiting), "a cycle starts only if its rule holds", scene="named cycles of a graph"
     ),
 }

@@ -126,9 +126,13 @@ FAULTS = {
     "a pause withdraws a run without its stamp": Fault(
         answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
     ),
-    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 44),
+    "a request to skip is not remembered": Fault(
+        handed(_remembers_nothing), "a request skips one fire", scene="a fire that is skipped by hand"
+    ),
     "a skipped fire has no row": Fault(
-        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_MANUALLY), "each due instant has one row", 24
+        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_MANUALLY),
+        "each due instant has one row",
+        scene="a fire that is skipped by hand",
     ),
     "runs are superseded by their stamp instead of by the schedule": Fault(
         instead(decide_claim, _supersedes_by_stamp),

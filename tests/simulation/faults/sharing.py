@@ -19,12 +19,18 @@ def _ended_runs_keep_slots(
 
 FAULTS = {
     "jobs are created without a count": Fault(
-        instead(reserve, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 169
+        instead(reserve, lambda *_: None, within=api_quotas),
+        "no tenant has many more jobs than may",
+        scene="more jobs than a tenant may have",
     ),
     "moves on backfills without the bound": Fault(
-        instead(holders, lambda slots, _: slots.named), "no more backfills run than may", 138
+        instead(holders, lambda slots, _: slots.named),
+        "no more backfills run than may",
+        scene="backfills that share slots",
     ),
-    "a slot is kept by a backfill that is over": Fault(instead(allot, _ended_runs_keep_slots), "nothing is stuck", 96),
+    "a slot is kept by a backfill that is over": Fault(
+        instead(allot, _ended_runs_keep_slots), "nothing is stuck", scene="backfills that share slots"
+    ),
     "serves tenants in the order of the index": Fault(
         instead(in_turns, lambda items, *_: list(items)),
         "no job waits for a hundred of another tenant",

@@ -91,7 +91,9 @@ FAULTS = {
         meeting="an execution of a path that fails, and one of another path",
     ),
     "a run that its target has taken over counts as done": Fault(
-        instead(answered, _taken_over_counts_as_done), "each verdict moves its run to the state that it names"
+        instead(answered, _taken_over_counts_as_done),
+        "each verdict moves its run to the state that it names",
+        scene="targets report later",
     ),
     "a run that its target refuses is tried again": Fault(
         instead(decide_retry, _despite_refusals),
@@ -102,7 +104,9 @@ FAULTS = {
         _starts_anew(RunState.WITHDRAWN), "each move is legal", meeting="a pause, and another schedule"
     ),
     "a second message starts a run that is over": Fault(
-        _starts_anew(RunState.SUCCEEDED), "a run that is over does not change"
+        _starts_anew(RunState.SUCCEEDED),
+        "a run that is over does not change",
+        scene="targets fail, and runs are retried",
     ),
     "a claim does not count": Fault(
         instead(claimed, _does_not_count),
@@ -121,11 +125,19 @@ FAULTS = {
         meeting="an execution that sleeps longer than its lease",
     ),
     "three retries more than the policy allows": Fault(
-        instead(exhausted, _three_retries_more), "no run has more attempts than its policy allows"
+        instead(exhausted, _three_retries_more),
+        "no run has more attempts than its policy allows",
+        scene="targets fail, and runs are retried",
     ),
-    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no run has more attempts than its policy allows", 1),
+    "a retry at any age": Fault(
+        instead(exhausted, _at_any_age),
+        "no run has more attempts than its policy allows",
+        scene="targets fail, and runs are retried",
+    ),
     "at_most_once is ignored": Fault(
-        instead(after_attempt, _once_more), "an at most once run is called at most once", 2
+        instead(after_attempt, _once_more),
+        "an at most once run is called at most once",
+        scene="targets fail, and runs are retried",
     ),
     "a run is called with its job's work": Fault(
         handed(_its_jobs_work), "each call has the work that was asked for", meeting="a trigger of which a call fails"

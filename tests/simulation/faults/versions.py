@@ -43,23 +43,29 @@ FAULTS = {
         given(Job, "owns", lambda *_: True), "nothing of an earlier generation is called", 110
     ),
     "a run's id lacks its generation": Fault(
-        instead(queued_run, _of_the_first_generation), "each due instant has one row", 10
+        instead(queued_run, _of_the_first_generation), "each due instant has one row", scene="a job that is put again"
     ),
     "a retry takes a newer version of its task": Fault(
-        instead(version_for, _the_newest), "a run keeps the version that it began with", 8
+        instead(version_for, _the_newest),
+        "a run keeps the version that it began with",
+        scene="jobs of tasks that change",
     ),
     "a replaced version is not kept": Fault(
-        lost("task_versions.insert"), "a run keeps the version that it began with", 78
+        lost("task_versions.insert"), "a run keeps the version that it began with", scene="jobs of tasks that change"
     ),
     "a retry calls the target of a newer version": Fault(
         both(instead(version_for, _the_newest), instead(using, _says_the_old_one)),
         "a call goes to the target of its runs version",
-        8,
+        scene="jobs of tasks that change",
     ),
     "a run's row names another version than it uses": Fault(
-        instead(using, _says_the_next_one), "a version that a run begins with is current", 8
+        instead(using, _says_the_next_one),
+        "a version that a run begins with is current",
+        scene="jobs of tasks that change",
     ),
     "a change of a task is no new version": Fault(
-        instead(revised_task, _counts_no_version), "a version of a task has one content", 8
+        instead(revised_task, _counts_no_version),
+        "a version of a task has one content",
+        scene="jobs of tasks that change",
     ),
 }
