@@ -37,6 +37,7 @@ from tests.simulation.actors.on_cue import (
     revises,
     scans,
     scans_in_small_chunks,
+    small_crowds,
     submits,
     submits_one_that_collects,
     submits_three,
@@ -92,6 +93,10 @@ class Meeting:
         for moment in range(moments):
             _, story = self._play(moment)
             yield from (f"{complaint} (the first stopped at its moment {moment})" for complaint in complaints(story))
+
+    def play(self) -> Story:
+        """Play the meeting, and stop nobody."""
+        return self._play(-1)[1]
 
     def _play(self, moment: int) -> tuple[int, Story]:
         """Play the meeting. The first actor stops at a moment. Return how many moments it has, and the story."""
@@ -167,7 +172,7 @@ MEETINGS = {
         [(0, crowds)], (5, scans), [], stop_seconds=None, call_seconds=0
     ),
     "a scan with chunks in flight that breaks off": Meeting(
-        [(0, crowds)], (5, scans_in_small_chunks), [], stop_seconds=None, call_seconds=0
+        [(0, small_crowds)], (5, scans_in_small_chunks), [], stop_seconds=None, call_seconds=0
     ),
     "a scan, and a cancel": Meeting(_dispatched, (4, scans), [cancels]),
     "a scan, and another schedule": Meeting(_dispatched, (4, scans), [revises(Every(3, START))]),

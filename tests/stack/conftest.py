@@ -39,8 +39,10 @@ class Synthesized:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep these tests in one worker, because synthesizing the stack takes longer than examining it."""
+    here = Path(__file__).parent
+    ours = {path: here in path.parents for path in {item.path for item in items}}
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if ours[item.path]:
             item.add_marker(pytest.mark.xdist_group("stack"))
 
 

@@ -55,11 +55,17 @@ def submits(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> Ver
     return verb
 
 
-async def crowds(story: Story, process: Process) -> None:
-    """Submit more jobs of one tenant than a scan takes at once, and one of another, which is due last."""
-    specs = [replace(_spec(At(START + 8_000)), key=JobKey("acme", f"job-{n}")) for n in range(110)]
-    specs.append(replace(_spec(At(START + 9_000)), key=JobKey("other", "job")))
-    await process.run(submit, story.context(process), specs, process.now())
+def _crowd_of(count: int) -> Verb:
+    async def verb(story: Story, process: Process) -> None:
+        specs = [replace(_spec(At(START + 8_000)), key=JobKey("acme", f"job-{n}")) for n in range(count)]
+        specs.append(replace(_spec(At(START + 9_000)), key=JobKey("other", "job")))
+        await process.run(submit, story.context(process), specs, process.now())
+
+    return verb
+
+
+crowds, small_crowds = _crowd_of(110), _crowd_of(31)
+"""Submit more jobs of one tenant than a scan takes at once (or than four chunks have), and one that is due last."""
 
 
 async def calls_two_paths(story: Story, process: Process) -> None:
@@ -186,7 +192,7 @@ async def scans(story: Story, process: Process) -> None:
 async def scans_in_small_chunks(story: Story, process: Process) -> None:
     """Scan once in chunks of few jobs, which are dispatched in parallel."""
     owner = Owner(f"{next(story.names):06}", process.name)
-    await process.run(scan, story.context(process), 0, owner, Sweeps(), 1, 30)
+    await process.run(scan, story.context(process), 0, owner, Sweeps(), 1, 8)
 
 
 def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Verb]) -> Verb:
