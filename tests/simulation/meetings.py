@@ -87,10 +87,10 @@ class Meeting:
     kind: int = 0
 
     def complaints(self) -> Iterator[str]:
-        """Yield the faults of all its endings, the first of which is that of a meeting without a stop."""
+        """Yield the faults of all its endings: without a stop, then with one near the beginning or the end."""
         moments, story = self._play(-1)
         yield from (f"{complaint} (nobody stopped)" for complaint in complaints(story))
-        for moment in range(moments):
+        for moment in sorted(range(moments), key=lambda one: min(one, moments - 1 - one)):
             _, story = self._play(moment)
             yield from (f"{complaint} (the first stopped at its moment {moment})" for complaint in complaints(story))
 
