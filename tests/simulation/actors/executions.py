@@ -94,10 +94,10 @@ async def tell_of_ends(story: Story) -> None:
         while True:
             one = await ending.get()
             for _ in range(aws.draw.choice(_TOLD) if one.over_at < LATEST else 0):
-                group.create_task(_tell(story, one, one.over_at, aws.draw.choice(_TOLD_AFTER_MS)))
+                group.create_task(tell(story, one, one.over_at, aws.draw.choice(_TOLD_AFTER_MS)))
 
 
-async def _tell(story: Story, one: Execution, over_at: int, after_ms: int) -> None:
+async def tell(story: Story, one: Execution, over_at: int, after_ms: int) -> None:
     """Deliver an event until it is accepted. An end that a stop forestalled has no event."""
     await story.clock.sleep_until(over_at + after_ms)
     if one.over_at < over_at:

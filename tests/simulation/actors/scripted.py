@@ -9,6 +9,7 @@ from tests.simulation.actors.blackouts import start, stop
 from tests.simulation.actors.client import Client
 from tests.simulation.actors.edge import revising, rewiring, submitting
 from tests.simulation.actors.events import bus_of
+from tests.simulation.actors.executions import tell
 from tests.simulation.actors.generations import put
 from tests.simulation.actors.graphs import submit_examined
 from tests.simulation.actors.on_cue import Verb
@@ -341,3 +342,10 @@ def removes(name: str, children: Children) -> Verb:
         await Client(story, process).ask("remove", key, remove_one, key, children, by)
 
     return verb
+
+
+async def tells_very_late(story: Story) -> None:
+    """Tell of the ends of executions minutes after them, as an event that was lost and sent again."""
+    await story.clock.sleep_until(START + 200 * SECOND_MS)
+    for one in [*story.executions.all.values()]:
+        await tell(story, one, one.over_at, 0)

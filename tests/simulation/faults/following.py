@@ -57,7 +57,9 @@ def _whichever_attempt(run: Run, _: int) -> bool:
 
 
 FAULTS = {
-    "the state of an execution is never read": Fault(given(AwsExecutions, "poll", _unknown), "an end is seen", 9),
+    "the state of an execution is never read": Fault(
+        given(AwsExecutions, "poll", _unknown), "an end is seen", scene="executions of which AWS tells minutes later"
+    ),
     "an execution's end ends a later attempt too": Fault(
         instead(awaits_report, lambda run, _: run.state is RunState.RUNNING),
         "only the holder of an attempt finishes it",

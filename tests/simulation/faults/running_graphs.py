@@ -43,7 +43,7 @@ FAULTS = {
             instead(read_descendants, _none, timeball.engine.backfills), instead(stopped_with_backfill, _still_waiting)
         ),
         "no run of a cancelled graph backfill is left waiting or begins",
-        106,
+        scene="a cancel of a backfill of a graph with a slow job",
     ),
     "a named cycle has its first job alone": Fault(
         instead(takes_part, _without_children),

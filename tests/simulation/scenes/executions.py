@@ -14,6 +14,7 @@ from tests.simulation.actors.scripted import (
     rests,
     storms_at_aws,
     submits_jobs,
+    tells_very_late,
 )
 from tests.simulation.scenes.scene import LIMITED, Scene
 from tests.simulation.world.receiver import REPORTS_LATER
@@ -84,11 +85,12 @@ SCENES: Mapping[str, Scene] = {
         workers=(tell_of_ends,),
         executors=3,
     ),
-    "an execution of which nobody tells": Scene(
+    "executions of which AWS tells minutes later": Scene(
         [
-            (0, submits_jobs(job("untold", once(1), target=_STEPS, timeout_seconds=170))),
+            (0, submits_jobs(*(job(f"untold-{n}", once(1), target=(_STEPS, _TASK)[n % 2]) for n in range(4)))),
             (2, rests),
-        ]
+        ],
+        workers=(tells_very_late,),
     ),
     "executions that last, and are cancelled": Scene(
         [

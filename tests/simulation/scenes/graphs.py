@@ -71,6 +71,21 @@ SCENES: Mapping[str, Scene] = {
         ],
         executors=2,
     ),
+    "a cancel of a backfill of a graph with a slow job": Scene(
+        [
+            (
+                0,
+                submits_jobs(
+                    job("top", every(30), tenant=WEAVERS),
+                    job("middle", every(30), "top", inherits=True, timeout_seconds=100, tenant=WEAVERS),
+                    job("low", every(30), "middle", inherits=True, tenant=WEAVERS),
+                ),
+            ),
+            (13, backfills_graph("top", 10)),
+            (14, answers_with(200, takes_ms=75_000)),
+            (18, cancels_backfills),
+        ]
+    ),
     "reruns of a graph": Scene(
         [
             (
