@@ -16,6 +16,7 @@ from infra.bus import MAKE_RULES, Bus
 from infra.functions import FunctionBounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
 from infra.rollout import live, live_arn, live_name
+from infra.settings import Settings
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
 from timeball.aws.dynamodb.table.schema import SESSIONS
@@ -45,19 +46,32 @@ _ACCESS_LOG: Final = {
 class Api(Construct):
     """The API and its two functions; a third function serves admins."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        maker: FunctionMaker,
-        storage: Storage,
-        queues: Queues,
-        admin: lambda_.IFunction,
-        bus: Bus,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
+        """Make the API without any route, so that functions may be told its address."""
         super().__init__(scope, construct_id)
-        self._settings = settings = maker.settings
+        self._settings = settings
+        self.http = apigateway.HttpApi(self, "Http", api_name=settings.name, create_default_stage=False)
+        self.url = self.http.api_endpoint
+        stage = self.http.add_stage(
+            "Stage",
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=settings.api_requests_per_second, burst_limit=settings.api_burst
+            ),
+        )
+        log = make_log(self, "access-log", f"/aws/apigateway/{settings.name}", settings)
+        definition = stage.node.default_child
+        if not isinstance(definition, apigateway.CfnStage):
+            raise TypeError("the stage of an HTTP API is no longer a CfnStage")
+        definition.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
+            destination_arn=log.log_group_arn, format=json.dumps(_ACCESS_LOG)
+        )
+        self.stage = definition
 
+    def serve(self, maker: FunctionMaker, storage: Storage, queues: Queues, admin: lambda_.IFunction, bus: Bus) -> None:
+        """Make the API's function, the authorizer, and all routes to the API."""
+        settings = self._settings
         self.function = replace(maker, environment={**maker.environment, **bus.environment}).make(
             self,
             "api",
@@ -103,24 +117,7 @@ class Api(Construct):
         sessions = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"{SESSIONS}*"]}}
         allow(authorize, ["dynamodb:UpdateItem"], [storage.tenants.table_arn], sessions)
 
-        http = apigateway.HttpApi(self, "Http", api_name=settings.name, create_default_stage=False)
-        self.url = http.api_endpoint
-        stage = http.add_stage(
-            "Stage",
-            stage_name="$default",
-            auto_deploy=True,
-            throttle=apigateway.ThrottleSettings(
-                rate_limit=settings.api_requests_per_second, burst_limit=settings.api_burst
-            ),
-        )
-        log = make_log(self, "access-log", f"/aws/apigateway/{settings.name}", settings)
-        definition = stage.node.default_child
-        if not isinstance(definition, apigateway.CfnStage):
-            raise TypeError("the stage of an HTTP API is no longer a CfnStage")
-        definition.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
-            destination_arn=log.log_group_arn, format=json.dumps(_ACCESS_LOG)
-        )
-
+        http = self.http
         integration = integrations.HttpLambdaIntegration("Integration", live(self.function, settings))
         health = http.add_routes(path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration)
         acknowledge(

@@ -17,13 +17,15 @@ PACKAGES = (ROOT / "functions", ROOT / "layers/core/python/timeball")
 
 NOT_DEPLOYED = {
     "__pycache__",
+    "functions/console.py",
+    "timeball/console",
     "py.typed",
     "timeball/api/openapi/__main__.py",
     "timeball/__main__.py",
     "timeball/cli",
     "timeball/testing",
 }
-"""Names of files and folders anywhere, and paths."""
+"""Names of files and folders anywhere, and paths. The console has an asset of its own."""
 
 
 def code(target: Target) -> lambda_.AssetCode:

@@ -1,4 +1,4 @@
-"""Permissions that the emulator requires and AWS does not, for the local stage only.
+"""What differs on the emulator, for the local stage only: permissions that AWS does not require, and an address.
 
 AWS authorizes a batch as its parts: a send is a send, a PartiQL insert is an insert into its table. The emulator
 requires the name of the batch operation, which AWS does not know, and sees no table in a batch of statements. Nor does
@@ -6,11 +6,15 @@ it see which rule gets a target, or the definition of an ECS task.
 """
 
 import json
+import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import Stack
+from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_iam as iam
+from constructs import Construct
 
 _SINGLE_TO_BATCH = {
     "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
@@ -29,6 +33,28 @@ def allow_batches(stack: Stack) -> None:
             document = stack.resolve(construct.policy_document)
             batches = [batch for statement in document["Statement"] for batch in _batches(statement)]
             construct.policy_document = {**document, "Statement": [*document["Statement"], *batches]}
+
+
+def url_of(api_id: str) -> str:
+    """Return the address of an API, with a path and not a host of its own: some resolvers do not know such a name."""
+    return f"{os.environ.get('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566')}/_aws/execute-api/{api_id}"
+
+
+def route_slashes(scope: Construct, api: apigateway.HttpApi, routes: Sequence[apigateway.HttpRoute]) -> None:
+    """Route the paths of routes also with a slash at their ends, which no route's path has on AWS.
+
+    There `/console/` is a path below `/console/{proxy+}`; the emulator asks for a letter after the slash.
+    """
+    for number, route in enumerate(routes):
+        definition = route.node.default_child
+        if isinstance(definition, apigateway.CfnRoute) and not definition.route_key.endswith("}"):
+            apigateway.CfnRoute(
+                scope,
+                f"Slash{number}",
+                api_id=api.api_id,
+                route_key=f"{definition.route_key}/",
+                target=definition.target,
+            )
 
 
 def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:

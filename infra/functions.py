@@ -48,7 +48,7 @@ class FunctionMaker:
     settings: Settings
     target: Target
     code: lambda_.Code
-    dependencies: lambda_.ILayerVersion
+    dependencies: lambda_.ILayerVersion | None
     environment: Mapping[str, str]
 
     def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: FunctionBounds) -> lambda_.Function:
@@ -69,7 +69,7 @@ class FunctionMaker:
             architecture=self.target.architecture,
             code=self.code,
             handler=f"functions.{module}.handler",
-            layers=[self.dependencies],
+            layers=[self.dependencies] if self.dependencies else None,
             timeout=bounds.timeout,
             memory_size=bounds.memory_mb,
             reserved_concurrent_executions=bounds.reserved or None,

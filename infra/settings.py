@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from infra.alarm_settings import FASTEST_CANARY, OFF, AlarmSettings
+from infra.alarm_settings import FASTEST_CANARY, OFF, ON, AlarmSettings
 from infra.concurrency import (
     BATCHES_OF_A_POLLER,
     FEWEST_AT_ONCE,
@@ -139,6 +139,11 @@ class Settings:
         1,
         5_000,
         "How many of them may come at once: two seconds' worth, so that the first burst of a script is not refused",
+    )
+    console: str = one_of(
+        ON,
+        (ON, OFF),
+        "Whether the API serves the [console](console.md); with `off` there is no route and no function for it",
     )
     egress: str = one_of(
         OPEN,

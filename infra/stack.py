@@ -11,6 +11,7 @@ from infra.api import Api
 from infra.bus import Bus
 from infra.canary import Canary, canary_target
 from infra.code import code
+from infra.console import Console, console_url
 from infra.dashboard import Dashboard
 from infra.dependencies import Dependencies
 from infra.deployment import DeploymentCheck
@@ -42,12 +43,16 @@ class TimeballStack(Stack):
             Annotations.of(self).add_warning_v2("timeball:no-bytecode", target.without_compiler)
         dependencies = Dependencies(self, "Dependencies", target)
         ours = code(target)
-        maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
+        api = Api(self, "Api", settings)
+        variables = _environment(settings, storage, queues, api)
+        maker = FunctionMaker(settings, target, ours, dependencies.layer, variables)
         deployment = DeploymentCheck(self, "Deployment", maker, storage)
 
         admin = Admin(self, "Admin", maker, storage)
         bus = Bus(self, "Bus", settings, queues)
-        api = Api(self, "Api", maker, storage, queues, admin.called, bus)
+        api.serve(maker, storage, queues, admin.called, bus)
+        if settings.console != OFF:
+            Console(self, "Console", maker, api)
         scan = ScanFunction(self, "Scan", maker, storage, queues)
         executors = Executors(self, "Executors", maker, storage, queues)
         api.grant_trials("execute-low")
@@ -87,12 +92,14 @@ class TimeballStack(Stack):
             emulated.allow_batches(self)
 
 
-def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[str, str]:
+def _environment(settings: Settings, storage: Storage, queues: Queues, api: Api) -> dict[str, str]:
+    console = "" if settings.console == OFF else console_url(settings, api)
     variables = Environment(
         jobs_table=storage.jobs.table_name,
         **{f"queue_{name}": feed.queue.queue_url for name, feed in queues.by_priority.items()},
         queue_watch=queues.watch.queue.queue_url,
         queue_unreadable=queues.unreadable.queue_url,
+        console=console,
         settings=settings.functions,
     ).written()
     if settings.has_canary:  # its ARN has a region and an account that are not known yet, so it is no part of a setting

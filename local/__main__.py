@@ -6,13 +6,16 @@ import os
 import shlex
 import signal
 import sys
+import threading
 import time
+import urllib.error
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
+from infra.alarm_settings import OFF
 from local.child import ChildFailedError
 from local.emulator import ROOT, NotInstalledError
-from local.stage import Stage, run_stage
+from local.stage import Stage, console_link, run_stage
 from local.warm import FunctionFailedError
 from timeball.setting import SettingsError
 
@@ -63,7 +66,7 @@ Timeball runs on this machine.
   Key     {stage.key}
   Admin   {stage.admin_key}
   Logs    {stage.folder}
-
+{_console(stage)}
 Create a job that calls this API's health page in three seconds:
 
   curl -sS {shlex.quote(stage.deployment.api_url + "/v1/jobs")} \\
@@ -72,6 +75,33 @@ Create a job that calls this API's health page in three seconds:
 
 Ctrl-C ends it and deletes its data.
 """
+
+
+def _console(stage: Stage) -> str:
+    """Return the paragraph about the console; nothing if none is deployed."""
+    if stage.deployment.settings.console == OFF:
+        return ""
+    return f"""
+Open the console, logged in; Enter prints another address, as each works once and for ten minutes:
+
+  {console_link(stage.deployment.api_url, stage.key)}
+"""
+
+
+def _answer_enter(stage: Stage) -> None:
+    """Print another address of the console at each Enter."""
+
+    def answer() -> None:
+        with contextlib.suppress(OSError, ValueError):  # there is no terminal, or it is another program's
+            while sys.stdin.readline():
+                try:
+                    print(f"  {console_link(stage.deployment.api_url, stage.key)}", flush=True)
+                except urllib.error.URLError as refused:
+                    print(f"  No address came: {refused}", flush=True)
+
+    if stage.deployment.settings.console != OFF:
+        signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background a read fails, and stops nothing
+        threading.Thread(target=answer, daemon=True).start()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
@@ -89,6 +119,7 @@ def main(arguments: Sequence[str]) -> int:
         with run_stage(step, overrides) as stage, _session(stage):
             print(f"Ready after {time.monotonic() - started_at:.1f} s.")
             print(_welcome(stage), flush=True)
+            _answer_enter(stage)
             stage.emulator.wait()
     except KeyboardInterrupt:
         print("\nEnded.")

@@ -43,6 +43,15 @@ def create_key(api_url: str, admin_key: str, tenant: str, role: str = "admin", *
     return str(_post(f"{api_url}/v1/admin/tenants/{tenant}/keys", admin_key, {"role": role, **fields})["key"])
 
 
+def console_link(api_url: str, key: str) -> str:
+    """Return an address that opens the console logged in with a key, once and within ten minutes.
+
+    A browser sends no fragment of an address, so the code is in no log.
+    """
+    code = _post(f"{api_url}/v1/sessions/codes", key, {})["code"]
+    return f"{api_url}/console#s={code}"
+
+
 def _post(url: str, key: str, body: dict[str, object]) -> Any:  # noqa: ANN401 - JSON
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own API

@@ -65,6 +65,7 @@ class Api:
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(NOW))
     tenants: MemoryTenants = field(default_factory=MemoryTenants)
     counts: bool = False
+    console: str | None = "https://timeball.example/console"
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
@@ -87,6 +88,7 @@ class Api:
             signing_secrets=lambda: self.store.signing.secrets(SECRET).accepted(self.clock.now()),
             bus=self.bus,
             trials=self.trials,
+            console=self.console,
         )
         self.handle = build_api(self.edge)
 

@@ -1,4 +1,4 @@
-"""What a tenant has when a test or a person opens the console: nothing, a shop at work, hostile names, or very much.
+"""Tenants to open the console on: one with nothing, a shop at work, one of hostile names, one with very much.
 
 A seed makes its resources over the API and lets the engine work; it leaves the clock at most `PLAYED_SECONDS` later.
 """

@@ -170,7 +170,7 @@ def _event(method: str, target: str, headers: Iterable[tuple[str, str]], body: b
     query: dict[str, list[str]] = {}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         query.setdefault(name, []).append(value)
-    event = event_of(method, unquote(parts.path), None, dict(headers), query)
+    event = event_of(method, unquote(parts.path), None, {**dict(headers), "X-Forwarded-Proto": "http"}, query)
     event["rawQueryString"] = parts.query
     return event | ({"body": base64.b64encode(body).decode(), "isBase64Encoded": True} if body else {})
 

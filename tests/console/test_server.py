@@ -1,4 +1,4 @@
-"""The server of the console's tests: the API behind its authorizer, sessions, seeds and a clock that a test moves."""
+"""The server of the console's tests: the API with its authorizer, sessions, seeds and a clock that a test moves."""
 
 import contextlib
 import json

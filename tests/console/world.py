@@ -1,4 +1,4 @@
-"""All of Timeball in this process, behind its authorizer, on one clock: what the console's pages talk to in tests.
+"""All of Timeball in this process, with its authorizer, on one clock: what the console's pages talk to in tests.
 
 `World.until` plays the engine. Targets answer by the path of their URL, so a job says how its runs end:
 `/slow/40` answers after 40 s, `/fail/503` with that status, `/flaky` fails at the first attempt of each run, `/accept`
@@ -85,7 +85,7 @@ class World:
         self.service.target = cast("Any", self.target)
         self.service.is_watching = True
         self.api = Api(self.store, self.clock)
-        self._handle = build_api(replace(self.api.edge, context=self.play.context()))
+        self._handle = build_api(replace(self.api.edge, context=self.play.context(), console=""))
         self._authorize = Authorizer(self.api.tenants, self.clock)
         self.keys = {role.value: self._key(role, number) for number, role in enumerate(Role)}
         self._requests = 0

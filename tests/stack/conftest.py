@@ -30,6 +30,10 @@ class Synthesized:
         named = self.resources("AWS::Lambda::Function").values()
         return {body["Properties"]["FunctionName"].removeprefix("Timeball-"): body["Properties"] for body in named}
 
+    def resource(self, name: str) -> dict[str, Any]:
+        """Return a resource by its id in the template."""
+        return dict(self.template["Resources"][name])
+
     def resolve(self, reference: Any) -> Any:
         """Return the properties of the resource that a `Ref` or an `Fn::GetAtt` names."""
         name = reference.get("Ref") or reference["Fn::GetAtt"][0]

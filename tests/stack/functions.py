@@ -29,6 +29,17 @@ def short_name(resource: Any) -> str:
         reference, suffix = resource["Fn::Join"][1]
         return short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look", "Received", "Deployment"):
+    for group in (
+        "Storage",
+        "Queues",
+        "Admin",
+        "Api",
+        "Scan",
+        "Executors",
+        "Look",
+        "Received",
+        "Deployment",
+        "Console",
+    ):
         logical_id = logical_id.removeprefix(group)
     return str(logical_id)

@@ -18,6 +18,7 @@ from aws_cdk.assertions import Annotations, Match
 from infra import target as targets
 from infra.bundle import BundlingError, compile_all, digest
 from infra.code import copy_code
+from infra.console import copy_console
 from infra.dependencies import install
 from infra.settings import Settings
 from infra.stack import TimeballStack
@@ -80,7 +81,8 @@ def environments(local_stack: Synthesized) -> dict[str, dict[str, str]]:
         function["Handler"].removesuffix(".handler"): {
             name: str(value) for name, value in function["Environment"]["Variables"].items()
         }
-        for function in local_stack.functions().values()
+        for name, function in local_stack.functions().items()
+        if name != "console"
     }
 
 
@@ -92,6 +94,28 @@ def test_each_function_imports_only_from_its_code_and_its_layer(
         ours = {name: file for name, file in imported.items() if name.split(".")[0] in {"functions", "timeball"}}
         assert {"timeball.aws", module} <= ours.keys()
         assert [name for name, file in ours.items() if not file.startswith(f"{task}/")] == []
+
+
+ANSWER = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from functions.console import handler
+event = {"rawPath": "/console/", "headers": {}, "requestContext": {"http": {"method": "GET"}}}
+answer = handler(event, None)
+print(json.dumps([answer, sorted({name.partition(".")[0] for name in sys.modules} - {"functions", "timeball"})]))
+"""
+
+
+def test_the_console_needs_nothing_but_its_folder(tmp_path: Path) -> None:
+    copy_console(LOCAL, tmp_path)
+    for source in tmp_path.rglob("*.py"):
+        source.write_text("raise ImportError('the source was read')")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", "-c", ANSWER, tmp_path], env={}, capture_output=True, text=True, check=True
+    )
+    answer, imported = json.loads(done.stdout)
+    assert (answer["statusCode"], answer["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert set(imported) <= {*sys.stdlib_module_names, "__main__"}
 
 
 def test_modules_are_loaded_from_unchecked_bytecode(
@@ -190,11 +214,14 @@ def test_code_that_only_people_and_tests_use_is_not_deployed(task: Path) -> None
         "timeball/aws/dynamodb/store.py",
     } <= deployed
     unwanted = ("timeball/api/openapi/__main__", "timeball/__main__", "timeball/cli", "timeball/testing")
-    assert not {path for path in deployed if path.startswith(unwanted)}
+    of_the_console = ("functions/console", "timeball/console")
+    assert not {path for path in deployed if path.startswith((*unwanted, *of_the_console))}
 
 
-def test_all_functions_share_one_asset_and_no_layer_contains_our_code(stack: Synthesized, layer: Path) -> None:
-    functions = stack.functions().values()
+def test_all_functions_but_the_consoles_share_one_asset_and_no_layer_contains_our_code(
+    stack: Synthesized, layer: Path
+) -> None:
+    functions = [function for name, function in stack.functions().items() if name != "console"]
     assert len({json.dumps(function["Code"]) for function in functions}) == 1
     (used,) = {json.dumps(function["Layers"]) for function in functions}
     (only,) = stack.resources("AWS::Lambda::LayerVersion")

@@ -25,6 +25,7 @@ USES: Final[dict[str, dict[str, set[str]]]] = {
     "events": {"dynamodb": WRITE, "sqs": SEND | RECEIVE},
     "authorize": {"dynamodb": WRITE},
     "admin": {"dynamodb": WRITE},
+    "console": {},
     "deployment": {"dynamodb": WRITE},
     "first-key-maker": {"dynamodb": WRITE, "ssm": {"Encrypt"}},
 }

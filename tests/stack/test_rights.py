@@ -134,6 +134,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "account": {"GetAccountSettings"},
             },
         ),
+        ("console", {}),
         ("first-key-maker", {"Tenants": {"PutItem"}, "first key": {"PutParameter"}}),
     ],
 )

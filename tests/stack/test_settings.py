@@ -47,6 +47,39 @@ def test_a_given_quota_overrides_the_default_for_strangers() -> None:
     assert _read(tenants="strangers", runs_at_once=7).functions.rules.runs_at_once == 7
 
 
+GATEWAY = "https://a1b2.execute-api.eu-central-1.amazonaws.com/console"
+LOCAL = "http://127.0.0.1:4566/_aws/execute-api/a1b2/console"
+OWN = "https://timeball.example/console"
+
+
+@pytest.mark.parametrize(
+    ("deployed", "setting", "in_answers", "in_notices"),
+    [
+        ("", "", None, ""),  # no console
+        ("", OWN, None, ""),
+        (GATEWAY, "", "", GATEWAY),  # answers name the host of their request
+        (GATEWAY, OWN, OWN, OWN),
+        (LOCAL, "", LOCAL, LOCAL),  # a host alone does not lead there
+    ],
+)
+def test_the_console_has_an_address_in_answers_and_one_in_notices(
+    deployed: str, setting: str, in_answers: str | None, in_notices: str
+) -> None:
+    told = dict.fromkeys(("JOBS_TABLE", *(f"QUEUE_{one.upper()}" for one in _QUEUES)), "a text")
+    told |= {"CONSOLE": deployed, "CONSOLE_URL": setting}
+    found = Environment.read({f"TIMEBALL_{name}": value for name, value in told.items()})
+    assert (found.console_in_answers, found.console_in_notices) == (in_answers, in_notices)
+
+
+_QUEUES = ("high", "normal", "low", "watch", "unreadable")
+
+
+@pytest.mark.parametrize("address", ["timeball.example", "https://", "https://a.example/?x", "https://a.example/#/"])
+def test_the_consoles_address_is_one_without_a_query(address: str) -> None:
+    with pytest.raises(SettingsError, match="console_url"):
+        _read(console_url=address)
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_tenant_may_use_up_the_requests_of_a_deployment(stage: str) -> None:
     settings = _read(stage=stage)

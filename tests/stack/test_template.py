@@ -93,15 +93,20 @@ def test_all_functions_have_the_same_runtime_and_architecture(stack: Synthesized
         "execute-low": ("functions.execute.handler", 900),
         "watch": ("functions.watch.handler", 60),
         "events": ("functions.events.handler", 60),
+        "console": ("functions.console.handler", 5),
     }
 
 
-def test_each_route_except_health_requires_the_authorizer(stack: Synthesized) -> None:
+CONSOLE = [f"{method} /console{below}" for method in ("GET", "HEAD") for below in ("", "/{proxy+}")]
+
+
+def test_each_route_but_health_and_the_console_requires_the_authorizer(stack: Synthesized) -> None:
     routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
     behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
     of_admins = ("/v1/admin/{proxy+}", "/v1/me", "/v1/sessions", "/v1/sessions/{proxy+}")
     assert behind == {
         "GET /healthz": "NONE",
+        **dict.fromkeys(CONSOLE, "NONE"),
         "ANY /": "CUSTOM",
         "ANY /{proxy+}": "CUSTOM",
         **{f"ANY {path}": "CUSTOM" for path in of_admins},
@@ -123,7 +128,38 @@ def test_the_gateway_bounds_how_many_requests_reach_a_function(stack: Synthesize
         (stage,) = template.resources("AWS::ApiGatewayV2::Stage").values()
         throttle = stage["Properties"]["DefaultRouteSettings"]
         assert throttle == {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
-        assert "RouteSettings" not in stage["Properties"]  # the bound of a single route would replace the bound of all
+        # A route with a bound of its own does not count towards the bound of all others.
+        bound = {"ThrottlingRateLimit": 20, "ThrottlingBurstLimit": 200}
+        assert stage["Properties"]["RouteSettings"] == dict.fromkeys(CONSOLE, bound)
+        before = map(template.resource, stage["DependsOn"])
+        assert set(CONSOLE) <= {one["Properties"].get("RouteKey") for one in before}
+
+
+def test_the_console_has_its_files_and_nothing_else(stack: Synthesized) -> None:
+    functions = stack.functions()
+    assert "Layers" not in functions["console"]
+    assert functions["console"]["Code"] != functions["api"]["Code"]
+    assert not [name for name in functions["console"]["Environment"]["Variables"] if name.startswith("TIMEBALL_")]
+
+
+def test_without_a_console_there_is_no_route_and_no_function_for_it(tmp_path: Path) -> None:
+    stack = synthesized(tmp_path, "small", console="off", console_url="https://ops.example/console")
+    routes = [route["Properties"]["RouteKey"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
+    assert "console" not in stack.functions()
+    assert not [route for route in routes if "console" in route]
+    (stage,) = stack.resources("AWS::ApiGatewayV2::Stage").values()
+    assert "RouteSettings" not in stage["Properties"]
+    assert not any(one["Environment"]["Variables"].get("TIMEBALL_CONSOLE") for one in stack.functions().values())
+
+
+def test_functions_know_where_the_console_is(stack: Synthesized, local_stack: Synthesized) -> None:
+    for name in ("api", "admin", "scan", "execute-low", "watch"):
+        told = stack.functions()[name]["Environment"]["Variables"]
+        assert short_name(told["TIMEBALL_CONSOLE"]["Fn::Join"][1][0]) == "Http"
+        assert told["TIMEBALL_CONSOLE"]["Fn::Join"][1][1] == "/console"
+        assert told["TIMEBALL_CONSOLE_URL"] == ""
+    told = local_stack.functions()["api"]["Environment"]["Variables"]
+    assert told["TIMEBALL_CONSOLE"]["Fn::Join"][1][0].endswith("/_aws/execute-api/")
 
 
 def test_the_authorizer_sees_every_request_and_its_answers_are_not_cached(stack: Synthesized) -> None:
@@ -160,6 +196,7 @@ def test_events_that_the_function_gives_up_on_are_kept_in_the_queue_of_unreadabl
     assert short_name(kept) == "Unreadable"
 
 
+WITHOUT_ENGINE = {"authorize", "console", "deployment", "first-key-maker"}
 BUS = {"TIMEBALL_EVENT_BUS", "TIMEBALL_EVENTS_ARN", "TIMEBALL_EVENTS_URL", "TIMEBALL_UNDELIVERED_ARN"}
 
 
@@ -186,7 +223,7 @@ def test_each_function_has_exactly_the_variables_that_it_reads(stack: Synthesize
         keys |= {"TIMEBALL_SUCCESSOR", "TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
         keys |= {"TIMEBALL_TRIALS"} if name == "api" else set()
         keys |= {"TIMEBALL_REQUESTS_PER_SECOND"} if name == "authorize" else set()
-        assert told == keys | (set() if name in {"authorize", "deployment", "first-key-maker"} else variables.asked)
+        assert told == keys | (set() if name in WITHOUT_ENGINE else variables.asked)
 
 
 def test_name_look_ups_of_executors_time_out_after_two_seconds(stack: Synthesized) -> None:

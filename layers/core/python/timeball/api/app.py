@@ -86,6 +86,7 @@ def _api() -> Handler:
             allowed=parse_arns(settings.targets, stack_name()),
             webhook_secrets=settings.webhook_secrets,
             trials=trials(),
+            console=environment().console_in_answers,
         )
     )
 

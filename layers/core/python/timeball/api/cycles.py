@@ -18,10 +18,12 @@ from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.operations.operations import OperationAnswer, created_operation, key_of
+from timeball.api.pages import CONSOLE_URL, ConsoleOf
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.domain.dependencies.named_cycle import cycle_text, parse_cycle
 from timeball.domain.model.ids import CycleId
 from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.pages import page_of_cycle
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State, TriggerRule
@@ -59,6 +61,7 @@ class CycleAnswer(AnswerModel):
 
     job_id: str = Field(description="The job in the request's path.")
     cycle_id: str = Field(description="The id of the cycle: its fire time, if the schedule began it.")
+    console_url: ConsoleOf = Field(description=CONSOLE_URL)
     fire_time: Time = Field(description="The fire time of the cycle.")
     is_over: bool = Field(
         description=(
@@ -88,6 +91,7 @@ def get_cycle(edge: ApiContext, request: Request) -> Reply:
         CycleAnswer(
             job_id=request.path["jobId"],
             cycle_id=cycle_text(cycle_id),
+            console_url=page_of_cycle(request.path["jobId"], cycle_text(cycle_id)),
             fire_time=format_instant(cycle_id.fire_at),
             is_over=cycle.is_over,
             items=items,

@@ -238,7 +238,8 @@ class Context:
     `known` holds rows that this process has read lately. `executions` reads and stops the executions that runs have
     started and follow. `weights_of` returns the weights of tenants that compete; a tenant without an entry has weight
     1. `shard_secret` is unknown to tenants, so that no tenant can choose its due shard. `side_by_side` runs blocking
-    calls that share no row at the same time, if the process has threads for them.
+    calls that share no row at the same time, if the process has threads for them. `console` is the console's address
+    for notices; empty: none is deployed.
     """
 
     store: Store
@@ -252,6 +253,7 @@ class Context:
     shard_secret: bytes = b""
     side_by_side: SideBySide = one_after_the_other
     attempt_log: AttemptLog = field(default_factory=NoAttemptLog)
+    console: str = ""
 
     @property
     def shards(self) -> Shards:

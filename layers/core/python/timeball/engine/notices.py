@@ -40,6 +40,7 @@ from timeball.domain.run_ends.notices import (
     stopped,
     streak_needed,
     watches_blocks,
+    with_page,
 )
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -57,11 +58,12 @@ def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> Non
     Raises UnavailableError.
     """
     now = context.clock.now()
-    new = [
-        due_when_passed(new_job(notice, now, context.shards, depth=depth), context.rules.lookahead_ms)
+    made = [
+        new_job(with_page(notice, context.console), now, context.shards, depth=depth)
         for depth, notice in notices
         if notice is not None
     ]
+    new = [due_when_passed(notice, context.rules.lookahead_ms) for notice in made]
     if new:
         context.store.jobs.insert(new, now)
 

@@ -1,5 +1,6 @@
 """The environment of the functions: the resources of AWS that they use, and the settings of their deployment."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,11 @@ def _networks(text: str) -> str:
     return text
 
 
+_ADDRESS = re.compile(r"https?://[^\s?#/]{1,200}(/[^\s?#/]{1,100}){0,5}", re.ASCII)
+
+_GATEWAY = ".execute-api."
+"""In the name of an API's host on AWS."""
+
 _MOST_CHARACTERS = 2000
 """Lambda limits the whole environment of a function to 4 KB."""
 
@@ -40,6 +46,12 @@ def _arns(text: str) -> str:
 def _prefix(text: str) -> str:
     if not SECRET_PREFIX.fullmatch(text) or len(text) > LONGEST_PREFIX:
         raise ValueError("must be the beginning of secrets' names, and end in a slash, such as timeball/")
+    return text
+
+
+def _address(text: str) -> str:
+    if text and not _ADDRESS.fullmatch(text):
+        raise ValueError("must be an address without a query, such as https://timeball.example/console")
     return text
 
 
@@ -79,6 +91,12 @@ class FunctionSettings:
         "The beginning of the names of the secrets that sign webhooks; the tenant and a slash follow it. The executors "
         "may read these secrets, and no others. A stack with another name than `Timeball` has `timeball-<name>/`",
         _prefix,
+    )
+    console_url: str = setting(
+        "",
+        "The console's address in answers and notices, without a slash at its end, such as "
+        "`https://timeball.example/console`; empty: in answers the host of the request, in notices that of the API",
+        _address,
     )
     operating_tenant: str = setting(
         "main", "The tenant whose admins manage all tenants; the first admin key belongs to it", _tenant
@@ -138,6 +156,22 @@ class Environment:
     queue_watch: str
     queue_unreadable: str
     settings: FunctionSettings
+    console: str = ""
+    """The console's address below the API's own; empty: none is deployed."""
+
+    @property
+    def console_in_answers(self) -> str | None:
+        """Return the console's address for answers; empty: it is on the host of each request; None: none is deployed.
+
+        The host of a request may be a name of its owner's for that of API Gateway, as which the API was deployed.
+        """
+        is_on_gateway = _GATEWAY in self.console
+        return (self.settings.console_url or ("" if is_on_gateway else self.console)) if self.console else None
+
+    @property
+    def console_in_notices(self) -> str:
+        """Return the console's address for notices; empty: none is deployed."""
+        return self.console and (self.settings.console_url or self.console)
 
     @property
     def queues(self) -> dict[str, str]:

@@ -243,7 +243,9 @@ def _context(asker: Asker, threads: int = _THREADS) -> Context:
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, form)
     lines = PrintedAttempts(AttemptDetail(found.settings.attempt_log))
     secret = secrets.token_bytes(_SECRET_BYTES)
-    return Context(store, queue, clock, rules, _tally(), shard_secret=secret, attempt_log=lines)
+    return Context(
+        store, queue, clock, rules, _tally(), shard_secret=secret, attempt_log=lines, console=found.console_in_notices
+    )
 
 
 def _weights(clock: Clock, asker: Asker) -> DynamoWeights:

@@ -82,6 +82,8 @@ class ApiContext:
     """The prefix of the names of secrets that may sign webhooks; the tenant's name follows it."""
     trials: Trials | None = None
     """Makes trials of targets."""
+    console: str | None = None
+    """The console's address; empty: it is on the host of each request; None: none is deployed."""
     codes: CodeRate = field(default_factory=CodeRate)
     """How many one-time codes this process examines."""
     page_bytes: int = PAGE_BYTES

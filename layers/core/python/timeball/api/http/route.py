@@ -26,6 +26,7 @@ from timeball.api.http.exchange import Reply, Request
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from timeball.api.http.request_model import unknown_name
 from timeball.api.http.transfer import validated
+from timeball.api.pages import addresses_below, console_of
 from timeball.domain.model.tenants.key import Role
 
 _ID = "([^/]+)"
@@ -228,7 +229,8 @@ def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
         )
         if not (route.keeps_bounds or route.is_public):
             check_reach(edge, request, may_create=route.method == "PUT")
-        reply = route.operation(edge, request)
+        with addresses_below(console_of(edge.console, request.headers, request.base)):
+            reply = route.operation(edge, request)
         if route.method == "GET":
             reply = validated(reply, request.headers.get("if-none-match"))
         return Response(reply.status, reply.media_type, reply.body, dict(reply.headers))

@@ -33,6 +33,7 @@ from timeball.api.http.quotas import defaults_of
 from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
+from timeball.api.pages import CONSOLE_URL, ConsoleOfJob
 from timeball.api.runs.answers import RetryPolicyAnswer, RunAnswer
 from timeball.api.schedules.fields import RulesAnswer, ScheduleText, text_of_schedule
 from timeball.api.targets.models import TargetAnswer
@@ -125,6 +126,7 @@ class JobHeadAnswer(AnswerModel):
     schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
     schedule_text: ScheduleText
     tags: Mapping[str, str] = Field(description="The tags of the job.")
+    console_url: ConsoleOfJob = attribute("job_id", description=CONSOLE_URL)
 
 
 class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):

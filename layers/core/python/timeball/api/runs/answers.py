@@ -19,6 +19,7 @@ from timeball.api.http.exchange import (
     WhyItFailed,
     attribute,
 )
+from timeball.api.pages import CONSOLE_URL, ConsoleOfRun
 from timeball.domain.dependencies.fan_out import number_of
 from timeball.domain.dependencies.named_cycle import cycle_of, cycle_text
 from timeball.domain.model.evolve import evolve
@@ -83,6 +84,7 @@ class RunAnswer(AnswerModel):
 
     run_id: Text = attribute("id", description="The id of the run.")
     job_id: str = attribute("id.job.job_id", description="The id of its job.")
+    console_url: ConsoleOfRun = attribute("id", description=CONSOLE_URL)
     fire_time: Time = attribute("id.fire_at", description="The nominal instant.")
     moved_to: Time | None = Field(
         description="The start without jitter, if its calendar, its triggers or the wait for its events moved it."

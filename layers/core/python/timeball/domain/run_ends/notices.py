@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.pages import page_of
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
@@ -229,6 +230,15 @@ def _notice(
         timeout_seconds=TIMEOUT_SECONDS,
         notice=notice,
     )
+
+
+def with_page(notice: JobSpec, console: str) -> JobSpec:
+    """Return a notice that names the page of its run or job in the console; unchanged without a console's address."""
+    about, work = notice.notice, notice.work
+    if not console or about is None or work is None or work.payload is None:
+        return notice
+    payload = {**json.loads(work.payload), "consoleUrl": console + page_of(about.job_id, about.run)}
+    return evolve(notice, work=evolve(work, payload=json.dumps(payload, separators=(",", ":"))))
 
 
 def _target(job: Job, news: News) -> Target | None:
