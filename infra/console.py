@@ -68,8 +68,6 @@ class Console(Construct):
             )
 
         self._bound(api.stage)
-        if maker.settings.is_local:
-            emulated.route_slashes(self, api.http, self._routes)
 
     def _bound(self, stage: apigateway.CfnStage) -> None:
         """Bound the requests for files by themselves, in the stage of the API."""

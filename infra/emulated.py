@@ -8,13 +8,10 @@ it see which rule gets a target, or the definition of an ECS task.
 import json
 import os
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import Stack
-from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_iam as iam
-from constructs import Construct
 
 _SINGLE_TO_BATCH = {
     "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
@@ -38,23 +35,6 @@ def allow_batches(stack: Stack) -> None:
 def url_of(api_id: str) -> str:
     """Return the address of an API, with a path and not a host of its own: some resolvers do not know such a name."""
     return f"{os.environ.get('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566')}/_aws/execute-api/{api_id}"
-
-
-def route_slashes(scope: Construct, api: apigateway.HttpApi, routes: Sequence[apigateway.HttpRoute]) -> None:
-    """Route the paths of routes also with a slash at their ends, which no route's path has on AWS.
-
-    There `/console/` is a path below `/console/{proxy+}`; the emulator asks for a letter after the slash.
-    """
-    for number, route in enumerate(routes):
-        definition = route.node.default_child
-        if isinstance(definition, apigateway.CfnRoute) and not definition.route_key.endswith("}"):
-            apigateway.CfnRoute(
-                scope,
-                f"Slash{number}",
-                api_id=api.api_id,
-                route_key=f"{definition.route_key}/",
-                target=definition.target,
-            )
 
 
 def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import { heard } from "./time.js";
 
-const BASE = new URL("..", document.baseURI);
+const BASE = new URL(location.pathname.replace(/console\/?$/, ""), location.href); // with or without a slash
 
 /** An answer that is no success: `message` is a sentence that a person can act on. Status 0: there was no answer. */
 export class Problem extends Error {

@@ -58,6 +58,12 @@ def test_the_index_names_the_files_from_either_of_its_addresses(pages: dict[str,
         assert re.findall('(?:href|src)="([^"]+)"', text) == [f"{prefix}{digest}/a.css", f"{prefix}{digest}/lib/a.js"]
 
 
+def test_a_gateway_may_drop_the_slash_of_the_index(pages: dict[str, ServedFile]) -> None:
+    asked, forwarded = "/console/", "/console"
+    (style, _) = re.findall('(?:href|src)="([^"]+)"', sent_body(ask(pages, forwarded)).decode())
+    assert ask(pages, asked + style)["statusCode"] == 200
+
+
 def test_any_change_of_a_file_changes_the_paths_of_all(folder: Path, pages: dict[str, ServedFile]) -> None:
     assert digest_of(dict(unpack(pack(folder)))) == digest_of(pages)
     (folder / "lib/a.js").write_text("export const two = 2;\n")
@@ -96,6 +102,7 @@ def test_a_browser_gets_the_compressed_file_and_others_the_plain_one(pages: dict
         "/console/{digest}",
         "/console/0000000000000000/a.css",
         "/console/console/",
+        "/console/console",
         "/consoles",
         "/console/\x00",
     ],

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from timeball.console.packing import ServedFile
 
+INDEXES: Final = ("", "/")
+"""The ends of the paths of the index."""
 PREFIX: Final = "/console"
 
 _POLICY: Final = (
@@ -36,11 +38,14 @@ def answer(pages: Mapping[str, ServedFile], event: Mapping[str, Any]) -> dict[st
     if method not in ("GET", "HEAD"):
         return _plain(405, "Use GET or HEAD on this path.", {"Allow": "GET, HEAD"})
     below = event["rawPath"].partition(PREFIX)[2]
-    page = pages.get(below if below in ("", "/") else below.removeprefix("/"))
-    if page is None:
+    is_index = below in INDEXES
+    # The emulator drops the slash of `/console/`, so a browser there asks below `/console/` for `console/<digest>/…`.
+    name = below if is_index else below.removeprefix("/").removeprefix("console/")
+    page = pages.get(name)
+    if page is None or is_index is not (name in INDEXES):
         return _plain(404, "The console has no such file. Open /console/ again: its files change with a deployment.")
     sent = {name.lower(): value for name, value in event.get("headers", {}).items()}
-    caching = {"Cache-Control": _AGAIN if below in ("", "/") else _FOREVER, "ETag": page.etag}
+    caching = {"Cache-Control": _AGAIN if is_index else _FOREVER, "ETag": page.etag}
     if page.etag in sent.get("if-none-match", ""):
         return {"statusCode": 304, "headers": HEADERS | caching, "body": "", "isBase64Encoded": False}
     return _page(page, sent, caching, has_body=method == "GET")
