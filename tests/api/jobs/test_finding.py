@@ -136,7 +136,7 @@ def test_a_sorted_list_may_be_filtered_and_its_cursor_is_of_its_query(api: Api, 
 def test_a_summary_has_the_first_fields_of_each_job(api: Api) -> None:
     whole, short = (listed(api, q="import", **more).body["items"] for more in ({}, {"fields": "summary"}))
     fields = ["jobId", "name", "status", "nextRunAt", "lastRun", "running", "recent", "owner", "priority"]
-    assert [*short[0]] == [*fields, "effectivePriority", "scheduleType", "scheduleText", "tags"]
+    assert [*short[0]] == [*fields, "effectivePriority", "scheduleType", "scheduleText", "tags", "consoleUrl"]
     assert short == [{name: one[name] for name in short[0]} for one in whole]
 
 

@@ -127,6 +127,7 @@ def test_running_runs_are_shown_beside_the_p95_of_their_job(api: Api, job: Any) 
             "status": "running",
             "attempt": 1,
             "startedAt": format_instant(begun_at),
+            "claimedAt": format_instant(begun_at),
             "p95Seconds": 10.0,
         }
     ]
