@@ -48,7 +48,7 @@ class Recorder:
     """A client that keeps, for each operation, the first body that succeeded and the first answer of each status."""
 
     def __init__(self) -> None:
-        self.api = Api()
+        self.api = Api(console="https://timeball.example/console")
         self.examples: dict[str, dict[str, Any]] = {}
 
     def send(self, method: str, path: str, body: object = None, **also: Any) -> Any:  # noqa: ANN401 - as Api.call

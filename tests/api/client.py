@@ -65,7 +65,7 @@ class Api:
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(NOW))
     tenants: MemoryTenants = field(default_factory=MemoryTenants)
     counts: bool = False
-    console: str | None = "https://timeball.example/console"
+    console: str | None = None
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)

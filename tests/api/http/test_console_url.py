@@ -12,6 +12,11 @@ from timeball.api.pages import console_of
 BELOW = "https://timeball.example/console"
 
 
+@pytest.fixture
+def api() -> Api:
+    return Api(console=BELOW)
+
+
 @pytest.mark.parametrize(
     ("setting", "headers", "base", "address"),
     [
@@ -55,7 +60,7 @@ def test_a_fresh_job_and_its_trigger_name_their_pages(api: Api) -> None:
 
 
 def test_without_a_console_there_is_no_address() -> None:
-    api = Api(console=None)
+    api = Api()
     assert api.create(everySeconds=60)["consoleUrl"] is None
     assert api.call("GET", f"/v1/runs/{waiting(api).id}").body["consoleUrl"] is None
 
