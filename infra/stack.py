@@ -51,8 +51,7 @@ class TimeballStack(Stack):
         admin = Admin(self, "Admin", maker, storage)
         bus = Bus(self, "Bus", settings, queues)
         api.serve(maker, storage, queues, admin.called, bus)
-        if settings.console != OFF:
-            Console(self, "Console", maker, api)
+        _add_console(self, maker, api)
         scan = ScanFunction(self, "Scan", maker, storage, queues)
         executors = Executors(self, "Executors", maker, storage, queues)
         api.grant_trials("execute-low")
@@ -90,6 +89,11 @@ class TimeballStack(Stack):
         let_use_key(self, settings)
         if settings.is_local:
             emulated.allow_batches(self)
+
+
+def _add_console(scope: Construct, maker: FunctionMaker, api: Api) -> None:
+    if maker.settings.console != OFF:
+        Console(scope, "Console", maker, api)
 
 
 def _environment(settings: Settings, storage: Storage, queues: Queues, api: Api) -> dict[str, str]:

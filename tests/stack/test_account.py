@@ -244,7 +244,7 @@ def test_an_attached_table_is_neither_created_nor_changed(attached_stack: Synthe
 def test_functions_use_the_attached_table_with_its_indexes(attached_stack: Synthesized) -> None:
     for name, function in attached_stack.functions().items():
         told = function["Environment"]["Variables"]
-        tables = [] if name in {"authorize", "deployment", "first-key-maker"} else ["jobs-of-may"]
+        tables = [] if name in {"authorize", "console", "deployment", "first-key-maker"} else ["jobs-of-may"]
         weighs = name == "scan" or name.startswith("execute-")
         tables += ["tenants-of-may"] if weighs or name in {"admin", "authorize", "first-key-maker"} else []
         assert [value for key, value in told.items() if key.endswith("_TABLE")] == tables
