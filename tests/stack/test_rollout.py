@@ -92,10 +92,16 @@ def test_every_caller_names_the_alias_and_not_the_function(gradual_stack: Synthe
         found = [body["Properties"] for body in gradual_stack.resources(kind).values()]
         assert found
         for body in found:
-            assert {*_references(body)} & aliases, (kind, body)
+            assert {*_references(body)} & aliases or _is_of_console(body), (kind, body)
             assert not {*_references(body)} & functions, (kind, body)
     for permission in gradual_stack.resources("AWS::Lambda::Permission").values():
-        assert permission["Properties"]["FunctionName"]["Ref"] in aliases
+        named = permission["Properties"]["FunctionName"]
+        assert _is_of_console(named) or named["Ref"] in aliases
+
+
+def _is_of_console(body: Any) -> bool:
+    """Say whether it calls the console's function, whose files are of one version: half of them would be refused."""
+    return any(one.startswith("Console") for one in _references(body))
 
 
 def test_executors_invoke_the_alias_as_their_successors_and_a_failed_one_is_not_restarted(
