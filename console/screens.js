@@ -8,11 +8,15 @@
 export const SCREENS = [
   { name: "now", path: "", title: "Now", nav: true, load: () => import("./screens/now.js") },
   { name: "jobs", path: "jobs", title: "Jobs", nav: true, load: () => import("./screens/jobs.js") },
+  { name: "new", path: "new", title: "New job", load: () => import("./screens/edit.js") },
+  { name: "edit", path: "jobs/:jobId/edit", title: "Edit", load: () => import("./screens/edit.js") },
   { name: "failures", path: "failures", title: "Failures", nav: true, load: () => import("./screens/failures.js") },
   { name: "job", path: "jobs/:jobId", title: "Job", load: () => import("./screens/job.js") },
   { name: "job", path: "jobs/:jobId/:tab", title: "Job", load: () => import("./screens/job.js") },
   { name: "cycle", path: "cycles/:jobId/:cycleId", title: "Pipeline", load: () => import("./screens/pipeline.js") },
   { name: "run", path: "runs/:runId", title: "Run", load: () => import("./screens/run.js") },
+  { name: "settings", path: "settings", title: "Settings", nav: true, load: () => import("./screens/settings.js") },
+  { name: "settings", path: "settings/:part", title: "Settings", load: () => import("./screens/settings.js") },
 ];
 
 /** The screen of a path of the fragment, with what its parts name; null if there is none. */

@@ -1,7 +1,6 @@
 """`make lock`: copy what the console imports from npm's packages into `console/vendor`, with licences and hashes.
 
-Nothing is built: a file is copied as its package has it, without the name of a map that is not served; `uplot.js` also
-gets the line that makes it a module, which saves half of the size of uPlot's own module.
+Nothing is built: a file is copied as its package has it, without the name of a map that is not served.
 """
 
 import hashlib
@@ -17,18 +16,15 @@ ROOT: Final = Path(__file__).parent.parent / "console/vendor"
 
 @dataclass(frozen=True)
 class Vendored:
-    """A file of a package, and what is appended to it."""
+    """A file of a package."""
 
     package: str
     path: str
-    appended: str = ""
 
 
 VENDORED: Final = {
     "dagre.js": Vendored("@dagrejs/dagre", "dist/dagre.esm.js"),
     "htm-preact.js": Vendored("htm", "preact/standalone.module.js"),
-    "uplot.css": Vendored("uplot", "dist/uPlot.min.css"),
-    "uplot.js": Vendored("uplot", "dist/uPlot.iife.min.js", "export default uPlot;\n"),
 }
 """Each file that pages import. `htm-preact.js` contains preact, whose package is installed for its licence."""
 
@@ -38,7 +34,7 @@ _MAP = re.compile(rb"^//# sourceMappingURL=.*\n?", re.MULTILINE)
 def content_of(file: Vendored, packages: Path) -> bytes:
     """Return a file as it is served."""
     content = _MAP.sub(b"", (packages / file.package / file.path).read_bytes())
-    return content.rstrip() + b"\n" + file.appended.encode()
+    return content.rstrip() + b"\n"
 
 
 def copy(root: Path) -> None:

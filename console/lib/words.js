@@ -100,3 +100,15 @@ export const CONCERNS = {
 export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
 }
+
+/** Which jobs a match of the API names, in words. */
+export function matchText({ all, jobIds, taskId, tags }) {
+  if (all) return "All jobs";
+  const tagged = Object.entries(tags ?? {}).map(([name, value]) => `${name}:${value}`);
+  const parts = [
+    jobIds?.length && `jobs ${jobIds.slice(0, 3).join(", ")}${jobIds.length > 3 ? ` and ${jobIds.length - 3} more` : ""}`,
+    taskId && `jobs of the task ${taskId}`, tagged.length && `jobs with ${tagged.join(", ")}`,
+  ].filter(Boolean);
+  const text = parts.join("; ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -60,7 +60,7 @@ function useSight(margin) {
 function Page({ path, columns, keyOf, busy, onAnswer }) {
   const [ref, isSeen] = useSight("200px");
   const last = useRef(null);
-  const { body, problem } = useLive(path, { busy, isOff: !isSeen && Boolean(last.current) });
+  const { body, problem } = useLive(path, { busy, isOff: !isSeen && last.current?.items.length > 0 });
   if (body) last.current = body;
   useEffect(() => onAnswer(last.current, problem), [body, problem]);
   return html`<tbody role="rowgroup" ref=${ref}>
@@ -70,7 +70,7 @@ function Page({ path, columns, keyOf, busy, onAnswer }) {
 
 /**
  * A list of the API as a table. The next page is asked for when the end of the list comes into sight; only pages in
- * sight are kept current.
+ * sight, and an empty list, are kept current.
  * @param {{caption: string, columns: Column[], path: string, query: Record<string, any>, keyOf: (row: any) => string,
  *   busy?: (body: any) => boolean, noun?: string, empty?: any, onCount?: (count: number, isWhole: boolean) => void}} props
  */
@@ -103,8 +103,10 @@ function List({ caption, columns, path, keyOf, busy, noun = "item", empty, onCou
   }, [isAtEnd, last.next, pages.length]);
   useEffect(() => onCount?.(count, isWhole), [count, isWhole]);
   if (problem) return html`<${Refused} problem=${problem} />`;
-  if (isWhole && !count) return empty ?? html`<${Empty} title=${`No ${noun}s.`} />`;
-  return html`<div aria-busy=${last.next === undefined}>
+  const isEmpty = isWhole && !count;
+  return html`
+    ${isEmpty && (empty ?? html`<${Empty} title=${`No ${noun}s.`} />`)}
+    <div aria-busy=${last.next === undefined} hidden=${isEmpty}>
     <${Frame} caption=${caption} columns=${columns}>
       ${pages.map(({ cursor }, index) => html`<${Page} key=${index} columns=${columns} keyOf=${keyOf} busy=${busy}
         path=${cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path} onAnswer=${answered(index)} />`)}

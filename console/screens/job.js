@@ -75,6 +75,7 @@ function Actions({ job, path }) {
           touches=${`The job fires again. Of the fires that it missed, its catch-up policy runs: ${job.catchUp?.policy ?? "none"}.`} undo="Pause it." />`
       : html`<${Action} name="Pause" title=${`Pause ${job.jobId}?`} role="submitter" why=${over} request=${post("pause")} done="The job is paused."
           touches="The job fires no more, and its runs that have not started wait. Runs under way go on." undo="Resume it." />`}
+    <a class="button small" href=${href(["jobs", job.jobId, "edit"])}>Edit</a>
     <${Action} name="Skip next" title="Skip the next fire?" role="submitter" why=${over || (job.nextRunAt ? "" : "There is no next fire.")} request=${post("skip-next")} done="The next fire is skipped."
       touches=${html`${unit} gets a skipped row in the ledger.`} undo="Run the job now instead: the skipped row stays." />
     <${Action} name="Cancel job" title=${`Cancel ${job.jobId} for good?`} role="submitter" kind="small danger" why=${over} request=${{ method: "DELETE", path }} done="The job is cancelled."

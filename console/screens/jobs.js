@@ -28,7 +28,7 @@ export default function Jobs() {
   const isFiltered = Object.keys(filters).length > 0;
   const chips = STATUSES.map((status) => [status, html`<${Shape} name=${look(status).shape} />${look(status).word}`]);
   return html`
-    <div class="head"><h1>Jobs</h1><${Bulk} query=${filters} ...${matched(filters)} /></div>
+    <div class="head"><h1>Jobs</h1><span class="buttons"><${Bulk} query=${filters} ...${matched(filters)} /><a class="button" href="#/new">New job</a></span></div>
     <${Progress} />
     <div class="filters">
       <${Search} name="q" label="Search" hint="Id or name begins with…" />

@@ -4,7 +4,7 @@ import { html } from "../vendor/htm-preact.js";
 import { useLive } from "../lib/live.js";
 import { FULL_AFTER_MS, bar, fires, headline, needs, signs } from "../lib/now.js";
 import { duration, serverNow, useSecond } from "../lib/time.js";
-import { CONCERNS, counted, waitsForRun, waitsText, willNotText } from "../lib/words.js";
+import { CONCERNS, counted, matchText, waitsForRun, waitsText, willNotText } from "../lib/words.js";
 import { Action } from "../parts/action.js";
 import { Shape, State } from "../parts/badge.js";
 import { Loading, Refused } from "../parts/empty.js";
@@ -162,16 +162,4 @@ function Freezes({ all }) {
         undo="Make the freeze again." />
     </li>`)}</ul>
   <//>`;
-}
-
-/** Which jobs a match of the API names, in words. */
-function matchText({ all, jobIds, taskId, tags }) {
-  if (all) return "All jobs";
-  const tagged = Object.entries(tags ?? {}).map(([name, value]) => `${name}:${value}`);
-  const parts = [
-    jobIds?.length && `jobs ${jobIds.slice(0, 3).join(", ")}${jobIds.length > 3 ? ` and ${jobIds.length - 3} more` : ""}`,
-    taskId && `jobs of the task ${taskId}`, tagged.length && `jobs with ${tagged.join(", ")}`,
-  ].filter(Boolean);
-  const text = parts.join("; ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -27,6 +27,15 @@ SCREENS = {
     "run that is blocked": "#/runs/publish.1795431600000.s",
     "failures": "#/failures",
     "a group of failures": "#/failures?fingerprint=85eff27fb8749b98",
+    "new job": "#/new",
+    "edit": "#/jobs/nightly-report/edit",
+    "settings, me": "#/settings",
+    "settings, keys": "#/settings/keys",
+    "settings, limits": "#/settings/limits?name=warehouse",
+    "settings, calendars": "#/settings/calendars",
+    "settings, freezes": "#/settings/freezes",
+    "settings, tenants": "#/settings/tenants",
+    "settings, changes": "#/settings/changes",
     "pipeline": "#/cycles/extract/2026-11-23T11%3A00%3A00.000Z",
 }
 """Each screen, with a place of the shop at work. A test opens each, in both themes and widths, as each role."""

@@ -1,0 +1,179 @@
+/** Settings: who I am and what I may, API keys, limits, calendars, freezes, tenants, and what was changed by whom. */
+
+import { html, useState } from "../vendor/htm-preact.js";
+import { refresh, useLive } from "../lib/live.js";
+import { allowChanges, call, permission, useSession } from "../lib/session.js";
+import { serverNow } from "../lib/time.js";
+import { filter, href, usePlace } from "../lib/url.js";
+import { counted, matchText, plain } from "../lib/words.js";
+import { Action, Button, Dialog } from "../parts/action.js";
+import { State } from "../parts/badge.js";
+import { Copy, CopyAs } from "../parts/copy.js";
+import { Empty, Loading, Refused } from "../parts/empty.js";
+import { Chosen, Search } from "../parts/filters.js";
+import { JobLink, RunLink } from "../parts/links.js";
+import { Panel } from "../parts/panel.js";
+import { Pages, Table } from "../parts/table.js";
+import { Away, Time } from "../parts/time.js";
+
+const PARTS = [["", "Me"], ["keys", "API keys", "admin"], ["limits", "Limits"], ["calendars", "Calendars"], ["freezes", "Freezes"], ["tenants", "Tenants", "admin"], ["changes", "Changes"]];
+const ROLES = ["viewer", "submitter", "operator", "worker", "admin"];
+
+export default function Settings({ part = "" }) {
+  const Part = { "": Me, keys: Keys, limits: Limits, calendars: Calendars, freezes: Freezes, tenants: Tenants, changes: Changes }[part];
+  const needs = PARTS.find(([name]) => name === part)?.[2];
+  const { role, keyRole } = useSession();
+  const [problem, fail] = useState(null);
+  let inside = Part ? html`<${Part} />` : html`<${Empty} title="There is no such part." />`;
+  if (needs && keyRole !== needs) inside = html`<${Empty} title=${`This needs an ${needs}'s key.`}><p>You use the key of the role ${keyRole}.</p><//>`;
+  else if (needs && role !== needs)
+    inside = html`<${Empty} title="Your session may only read jobs and runs so far.">
+      <p><button type="button" onClick=${() => allowChanges().then(() => fail(null), fail)}>Allow changes for 30 minutes</button></p>${problem && html`<${Refused} problem=${problem} />`}<//>`;
+  return html`
+    <div class="head"><h1>Settings</h1></div>
+    <nav class="tabs" aria-label="Parts of the settings">${PARTS.map(([name, title]) => html`<a key=${title} href=${href(["settings", name].filter(Boolean))} aria-current=${name === part ? "page" : null}>${title}</a>`)}</nav>
+    ${inside}`;
+}
+
+function Me() {
+  const { body, problem } = useLive("/v1/me");
+  if (!body) return problem ? html`<${Refused} problem=${problem} />` : html`<${Loading} />`;
+  const rows = [
+    ["Tenant", body.tenant], ["API key", html`<code>${body.keyId}</code> ${body.name ?? ""}`], ["Role now", body.role],
+    ["Tags", Object.entries(body.tags).map(([name, value]) => `${name}:${value}`).join(", ") || "all jobs"],
+    ["Ends", html`<${Time} at=${body.expiresAt} none="never" />`],
+  ];
+  return html`<${Panel} title="Me"><dl class="terms">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl><//>
+    <${Panel} title="Limits of the tenant"><pre tabindex="0" aria-label="Limits of the tenant">${JSON.stringify(body.limits, null, 2)}</pre><//>`;
+}
+
+function Keys() {
+  const [isNew, begin] = useState(false);
+  const columns = [
+    { title: "Key", isHead: true, cell: ({ keyId, name }) => html`<code>${keyId}</code>${name && html`<br /><span class="quiet break">${name}</span>`}` },
+    { title: "Role", cell: ({ role }) => role },
+    { title: "Tags", cell: ({ tags }) => Object.entries(tags).map(([name, value]) => `${name}:${value}`).join(", ") || "–" },
+    { title: "Made", cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
+    { title: "Ends", cell: ({ expiresAt, revokedAt }) => (revokedAt ? html`revoked <${Time} at=${revokedAt} />` : html`<${Time} at=${expiresAt} none="never" />`) },
+    { title: "Actions", isBare: true, cell: ({ keyId, revokedAt }) => !revokedAt && html`<${Action} name="Revoke" label=${`Revoke ${keyId}`} title=${`Revoke ${keyId}?`} role="admin" kind="small danger" done="The key is revoked."
+      request=${{ method: "DELETE", path: `/v1/admin/keys/${encodeURIComponent(keyId)}` }} touches="Requests with this key are refused within seconds, and its sessions end." undo="It cannot be taken back: make another key." />` },
+  ];
+  return html`<div class="head"><p class="quiet">A key is shown once, when it is made.</p><${MakeKey} isOpen=${isNew} open=${begin} /></div>
+    <${Pages} caption="API keys" path="/v1/admin/keys" query=${{}} columns=${columns} noun="key" keyOf=${({ keyId }) => keyId} />`;
+}
+
+/** Make a key, and show it once. */
+function MakeKey({ isOpen, open }) {
+  const [name, write] = useState("");
+  const [role, choose] = useState("submitter");
+  const [made, keep] = useState(null);
+  const [problem, fail] = useState(null);
+  const allowed = permission("admin", useSession());
+  const request = { method: "POST", path: "/v1/admin/keys", body: { role, ...(name && { name }) } };
+  const close = () => (open(false), keep(null), fail(null));
+  const act = async () => {
+    fail(null);
+    try {
+      if (allowed.asks) await allowChanges();
+      keep((await call("POST", request.path, { body: request.body })).body);
+      refresh();
+    } catch (refused) {
+      if (refused.status === undefined) throw refused;
+      fail(refused);
+    }
+  };
+  return html`<${Button} kind="primary" why=${allowed.why} onClick=${() => open(true)}>New key<//>
+    ${isOpen && html`<${Dialog} title=${made ? "Copy the key now" : "New API key"} onClose=${close}>
+      ${made ? html`<p>No later answer shows it.</p><pre tabindex="0" aria-label="The key" class="break">${made.key}</pre>`
+        : html`<label class="field"><span>Name</span><input type="text" value=${name} onInput=${(event) => write(event.target.value)} /></label>
+          <label class="field"><span>Role</span><select value=${role} onChange=${(event) => choose(event.target.value)}>${ROLES.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>`}
+      ${problem && html`<${Refused} problem=${problem} />`}
+      <div class="dialog-end">${made ? html`<${Copy} text=${made.key} what="the key" />` : html`<${CopyAs} request=${request} />`}
+        <span class="buttons"><button type="button" onClick=${close}>${made ? "Close" : "Cancel"}</button>${!made && html`<button type="button" class="primary" onClick=${act}>${allowed.asks ? "Allow changes and make it" : "Make it"}</button>`}</span></div>
+    <//>`}`;
+}
+
+/** A limit by its name: the API lists none, so that one is asked for by name. */
+function Limits() {
+  const { query } = usePlace();
+  const name = query.get("name");
+  const { body, problem } = useLive(name ? `/v1/limits/${encodeURIComponent(name)}` : null);
+  const columns = [
+    { title: "Run", isHead: true, cell: ({ runId }) => html`<${RunLink} id=${runId} />` },
+    { title: "Job", cell: ({ jobId }) => html`<${JobLink} id=${jobId} />` },
+  ];
+  return html`<div class="filters"><${Search} name="name" label="Name of a limit" hint="Name of a limit" /></div>
+    ${!name && html`<p class="quiet">Jobs name the limits that they share: see <code>concurrencyLimit</code> and <code>rateLimit</code> in their settings.</p>`}
+    ${name && problem && html`<${Refused} problem=${problem} />`}
+    ${body && html`<dl class="strip" aria-label="Limit"><div><dt>At once</dt><dd>${body.limit ?? "–"}</dd></div><div><dt>A second</dt><dd>${body.perSecond ?? "–"}</dd></div><div><dt>Burst</dt><dd>${body.burst ?? "–"}</dd></div></dl>
+      <${Panel} title="Has a slot" count=${body.holders.length}>${body.holders.length > 0 && html`<${Table} caption="Has a slot" columns=${columns} rows=${body.holders} keyOf=${({ runId }) => runId} />`}<//>
+      <${Panel} title="Waits" count=${body.waiters.length}>${body.waiters.length > 0 && html`<${Table} caption="Waits" columns=${columns} rows=${body.waiters} keyOf=${({ runId }) => runId} />`}<//>`}`;
+}
+
+function Calendars() {
+  const columns = [
+    { title: "Calendar", isHead: true, cell: ({ name }) => html`<code>${name}</code>` },
+    { title: "Zone", cell: ({ timezone }) => timezone },
+    { title: "Changed", cell: ({ updatedAt }) => html`<${Time} at=${updatedAt} />` },
+    { title: "Actions", isBare: true, cell: ({ name }) => html`<${Action} name="Delete" label=${`Delete ${name}`} title=${`Delete the calendar ${name}?`} role="operator" kind="small danger" done="The calendar is deleted."
+      request=${{ method: "DELETE", path: `/v1/calendars/${encodeURIComponent(name)}` }} touches="This calendar. If a job names it, Timeball refuses." undo="Make it again under its name." />` },
+  ];
+  return html`<${Pages} caption="Calendars" path="/v1/calendars" query=${{}} columns=${columns} noun="calendar" keyOf=${({ name }) => name}
+    empty=${html`<${Empty} title="There is no calendar."><p>A calendar has dates on which the jobs that name it do not fire: <code>PUT /v1/calendars/holidays</code>.</p><//>`} />`;
+}
+
+function Freezes() {
+  const { query } = usePlace();
+  const isOver = query.get("over") === "true";
+  const columns = [
+    { title: "Freeze", isHead: true, className: "wide", cell: ({ match }) => html`<span class="break">${matchText(match)}</span>` },
+    { title: "Status", cell: ({ status }) => html`<${State} of=${status} />` },
+    { title: "From", cell: ({ from }) => html`<${Time} at=${from} />` },
+    { title: "Until", cell: ({ to }) => html`<${Time} at=${to} none="it is lifted" />` },
+    { title: "Reason", className: "grow", cell: ({ reason }) => html`<span class="break">${reason ?? ""}</span>` },
+    { title: "Actions", isBare: true, cell: ({ freezeId, status }) => (status === "active" || status === "scheduled") && html`<${Action} name="Lift" label=${`Lift the freeze ${freezeId}`} title="Lift this freeze?" role="operator" done="The freeze is lifted."
+      request=${{ method: "DELETE", path: `/v1/freezes/${encodeURIComponent(freezeId)}` }} touches="Its jobs fire again within seconds; fires that were held follow their catch-up policies." undo="Make the freeze again." />` },
+  ];
+  return html`<div class="head"><label class="choice"><input type="checkbox" checked=${isOver} onChange=${() => filter({ over: isOver ? null : "true" })} /> Also those that are over</label><${NewFreeze} /></div>
+    <${Pages} caption="Freezes" path="/v1/freezes" query=${{ over: isOver ? "true" : null }} columns=${columns} noun="freeze" keyOf=${({ freezeId }) => freezeId} />`;
+}
+
+/** A freeze of all jobs or of those with a tag, with what it would hold before it is made. */
+function NewFreeze() {
+  const [tag, write] = useState("");
+  const [reason, say] = useState("");
+  const [hours, last] = useState(1);
+  const [held, hold] = useState(null);
+  const [key, value] = tag.split(/:(.*)/s);
+  const body = { match: tag ? { tags: { [key]: value ?? "" } } : { all: true }, to: new Date(serverNow() + hours * 3_600_000).toISOString(), ...(reason && { reason }) };
+  const look = () => call("POST", "/v1/freezes:preview", { body }).then(({ body: answer }) => hold(answer), () => hold(null));
+  return html`<${Action} name="New freeze" title="Freeze jobs?" role="operator" kind="primary" request=${{ method: "POST", path: "/v1/freezes", body }} done="The freeze holds."
+    undo="Lift the freeze." touches=${html`<label class="field"><span>Jobs with the tag (empty: all jobs)</span><input type="text" placeholder="team:web" value=${tag} onInput=${(event) => write(event.target.value)} /></label>
+      <label class="field"><span>Hours from now</span><input type="number" min="1" max="720" value=${hours} onInput=${(event) => last(Number(event.target.value) || 1)} /></label>
+      <label class="field"><span>Why</span><input type="text" value=${reason} onInput=${(event) => say(event.target.value)} /></label>
+      <button type="button" class="small" onClick=${look}>What would it hold?</button>
+      ${held && html`<p role="status">${counted(held.items?.length ?? 0, "fire")}${held.nextCursor ? " and more" : ""}, first: ${(held.items ?? []).slice(0, 5).map((fire) => html`<br /><${JobLink} id=${fire.jobId} /> <${Time} at=${fire.fireTime} />`)}</p>`}`} />`;
+}
+
+function Tenants() {
+  const columns = [
+    { title: "Tenant", isHead: true, cell: ({ tenant, name }) => html`<code>${tenant}</code>${name && html`<br /><span class="quiet">${name}</span>`}` },
+    { title: "Weight", className: "num", cell: ({ weight }) => weight },
+    { title: "Disabled", cell: ({ disabled }) => (disabled ? "yes" : "no") },
+    { title: "Made", cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
+  ];
+  return html`<${Pages} caption="Tenants" path="/v1/admin/tenants" query=${{}} columns=${columns} noun="tenant" keyOf=${({ tenant }) => tenant} />`;
+}
+
+/** What was changed, by whom, over all jobs. */
+function Changes() {
+  const { query } = usePlace();
+  const columns = [
+    { title: "When", isHead: true, cell: ({ at }) => html`<${Time} at=${at} /><br /><${Away} at=${at} />` },
+    { title: "Who", className: "wide", cell: ({ actor }) => (actor ? html`<button type="button" class="tag" onClick=${() => filter({ actor: actor.keyId })}>${actor.keyId}</button><br /><span class="quiet">${actor.role}, ${actor.address}</span>` : "Timeball") },
+    { title: "Action", cell: ({ action }) => plain(action) },
+    { title: "What", className: "grow", cell: ({ resource, jobId }) => (resource.type === "job" ? html`<${JobLink} id=${jobId} />` : html`${plain(resource.type)} <code class="break">${resource.id}</code>${jobId && html` of <${JobLink} id=${jobId} />`}`) },
+  ];
+  return html`<div class="filters"><${Search} name="jobId" label="Job" hint="Id of a job" /><${Chosen} of=${[{ name: "actor", label: "by" }]} /></div>
+    <${Pages} caption="Changes" path="/v1/changes" query=${{ jobId: query.get("jobId"), actor: query.get("actor") }} columns=${columns} noun="change" keyOf=${({ at, resource, action }) => `${at} ${resource.id} ${action}`} />`;
+}
