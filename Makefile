@@ -101,6 +101,10 @@ contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB an
 simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays and users: make simulate SEEDS=10000
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(STORIES)
 
+.PHONY: drill
+drill: $(VENV)/packages.stamp ## Play all drills of outages, print drill → alarm → seconds: make drill NAME=ticker-gone, CALM=1000
+	@$(BIN)/python -m tests.drills $(NAME) $(if $(CALM),--calm $(CALM))
+
 .PHONY: faults
 faults: $(VENV)/packages.stamp ## Find new stories for deliberate faults that their stories no longer show
 	@$(BIN)/python -m tests.simulation --faults --seeds $(SEEDS)

@@ -31,8 +31,8 @@ _AHEAD_MS = 3_500
 """Messages of many runs reach executors 3 to 4 s before their instant, and executors wait with them."""
 _REQUESTS_OF_AN_EXECUTOR = 7
 """Sequential requests for each batch."""
-ALARMS, COMPOSITES = 13, 4
-"""The alarms on one metric, and those made of others."""
+ALARMS, COMPOSITES = 15, 4
+"""The alarms on one metric, and those made of others, with one partition."""
 METRICS_OF_A_CANARY = ("CanaryDelay", "Lateness")
 """The metrics of `basic` that a canary's run writes, and nothing else while nothing is due or fails."""
 METRICS_OF_TICKS = 1

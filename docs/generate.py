@@ -21,6 +21,7 @@ from bench.scale.report import (
 from docs.writes import writes_as_markdown
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
+from tests.drills.table import drills_as_markdown
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import MOVES, TERMINAL, RunState
 from timeball.engine.metrics import MEANINGS
@@ -61,6 +62,7 @@ def metrics() -> str:
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
+    "drills.md": {"drills": drills_as_markdown},
     "runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
     "scale.md": {
         "arithmetic": arithmetic_as_markdown,

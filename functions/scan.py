@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from timeball.aws.request_retries import Timed, in_time
-from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.buckets import Sweeps, noting_ticks
 from timeball.engine.scanning.eras import note_era
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.pulse import Pulse
@@ -29,12 +29,14 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     engine = scan_context()
     began_at = engine.clock.now()
     note_era(engine)
-    done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
-    _PULSE.note(engine, done, began_at)
-    provisioned = pollers() if event["partition"] == 0 and not done.backlog else None
+    partition, partitions = event["partition"], event["partitions"]
+    with noting_ticks(_SWEEPS, partition, owner):
+        done = scan(engine, partition, owner, _SWEEPS, partitions)
+    _PULSE.note(engine, done, began_at, partition, partitions)
+    provisioned = pollers() if partition == 0 and not done.backlog else None
     if provisioned is not None:
         look_ahead(engine, _OUTLOOK, provisioned, provisioned.bounds)
     flush(engine)
     if done.candidates or done.superseded:  # an empty line each second would cost more than the scan's reads
-        log.info("scanned", extra={"partition": event["partition"], **asdict(done)})
+        log.info("scanned", extra={"partition": partition, **asdict(done)})
     return {"backlog": done.backlog, "superseded": done.superseded}

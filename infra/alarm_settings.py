@@ -68,6 +68,9 @@ class AlarmSettings:
     alarm_unclaimed_runs: int = whole(
         1, 1, 1_000_000, "`NoHands`: in three of five minutes so many runs are found that no executor has claimed"
     )
+    alarm_canary_ms: int = whole(
+        2000, 100, 60_000, "`CanaryOffTime`: three runs of the canary in a row come so late, or so early"
+    )
     alarm_late_ms: int = whole(1000, 100, 60_000, "From which lateness on a run is late")
     alarm_late_runs: int = whole(
         10, 1, 60, "How many runs in a thousand may be late: the budget of `LateFast`, `LateSlow` and `LateForDays`"

@@ -19,6 +19,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.alarm_settings import SLACK, subscribers
+from infra.queues import Queues
 from infra.settings import Settings
 
 RUNBOOKS: Final = "docs/runbooks"
@@ -32,6 +33,12 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 CANARY_MISSED = "CanaryMissed"
 LATE_FAST, LATE_SLOW = "LateFast", "LateSlow"
+
+_QUIET_MINUTES = 15
+"""For how long at least no watch must be done: longer than the alarms take that explain it, such as `TickSilent`."""
+
+_OFF_TIME = 3
+"""How many runs of the canary in a row must be late or early: one may meet a cold start."""
 
 _FAST, _SLOW = 14.4, 6.0
 """How many times as fast as allowed a budget of 30 days burns: 2 % of it in an hour, and 5 % of it in six hours."""
@@ -89,9 +96,10 @@ def runbook(name: str) -> str:
     return f"{RUNBOOKS}/{words.lstrip('-')}.md"
 
 
-def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition]:
+def conditions(settings: Settings, queues: Queues) -> Iterator[Condition]:
     """Yield the alarms of a deployment on one metric each."""
     wanted = settings.alarming
+    yield from _of_parts(settings, queues)
     yield Condition(
         "TickSilent",
         "Page: the ticker is silent, or nearly all of its scans fail, so nothing that falls due is sent.",
@@ -126,21 +134,6 @@ def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition
         3,
         5,
     )
-    if settings.has_canary:
-        periods = -(-2 * wanted.canary_seconds // _MINUTE)
-        yield Condition(
-            "CanarySilent",
-            f"A part of {CANARY_MISSED}: two runs of the canary in a row have not come.",
-            "CanaryDelay",
-            "SampleCount",
-            _MINUTE,
-            _LESS,
-            1,
-            periods,
-            periods,
-            _BREACHES,
-            part_of=CANARY_MISSED,
-        )
     yield from _budgets(settings)
     yield Condition(
         "DeadLetters",
@@ -159,7 +152,7 @@ def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition
         5 * _MINUTE,
         _AT_LEAST,
         1,
-        queue=unreadable,
+        queue=queues.unreadable,
     )
     yield Condition(
         "Throttled",
@@ -181,6 +174,72 @@ def conditions(settings: Settings, unreadable: sqs.IQueue) -> Iterator[Condition
         _AT_LEAST,
         wanted.alarm_failed_authentications,
     )
+
+
+def _of_parts(settings: Settings, queues: Queues) -> Iterator[Condition]:
+    """Yield the alarms on parts that a deployment may lack, and on those that only other parts can miss."""
+    if settings.partitions > 1:
+        yield Condition(
+            "PartitionSilent",
+            "Page: a partition is not scanned, or all of its scans fail, so nothing in it is sent.",
+            "PartitionsSilent",
+            "Sum",
+            _MINUTE,
+            _AT_LEAST,
+            1,
+            3,
+            5,
+        )
+    if settings.has_canary:
+        yield from _of_canary(settings, queues)
+
+
+def _of_canary(settings: Settings, queues: Queues) -> Iterator[Condition]:
+    """Yield the alarms on the canary's runs: whether they come, whether on time, and whether they are watched."""
+    wanted = settings.alarming
+    three_runs = _minutes(3 * wanted.canary_seconds)
+    yield Condition(
+        "WatchSilent",
+        "Ticket: the watch does nothing, so lost messages are not sent again.",
+        "NumberOfMessagesDeleted",
+        "Sum",
+        _MINUTE,
+        _LESS,
+        1,
+        max(_QUIET_MINUTES, three_runs),
+        max(_QUIET_MINUTES, three_runs),
+        _BREACHES,
+        queue=queues.watch.queue,
+    )
+    two_runs = _minutes(2 * wanted.canary_seconds)
+    yield Condition(
+        "CanarySilent",
+        f"A part of {CANARY_MISSED}: two runs of the canary in a row have not come.",
+        "CanaryDelay",
+        "SampleCount",
+        _MINUTE,
+        _LESS,
+        1,
+        two_runs,
+        two_runs,
+        _BREACHES,
+        part_of=CANARY_MISSED,
+    )
+    yield Condition(
+        "CanaryOffTime",
+        "Ticket: runs of the canary come late or early, so all runs may be late, or a clock is wrong.",
+        "CanaryDelay",
+        "Maximum",
+        _MINUTE,
+        _AT_LEAST,
+        wanted.alarm_canary_ms,
+        _OFF_TIME,
+        three_runs,
+    )
+
+
+def _minutes(seconds: int) -> int:
+    return -(-seconds // _MINUTE)
 
 
 def _budgets(settings: Settings) -> Iterator[Condition]:
@@ -213,13 +272,13 @@ def combinations(settings: Settings) -> Iterator[Combination]:
     """Yield the alarms that are made of others."""
     canary: tuple[str, ...] = ()
     if settings.has_canary:
-        canary = (CANARY_MISSED,)
+        canary = ("CanarySilent",)
         yield Combination(
             CANARY_MISSED,
             "Page: the canary does not arrive, although ticks go on and runs are claimed.",
-            ("CanarySilent",),
+            canary,
             needs_all=True,
-            unless=("TickSilent", "NoHands"),
+            unless=("TickSilent", "NoHands", "Behind"),
         )
     yield Combination(
         LATE_FAST,
@@ -244,12 +303,12 @@ def combinations(settings: Settings) -> Iterator[Combination]:
 class Alarms(Construct):
     """The topic, its subscribers, and the alarms that notify them when they begin and when they are over."""
 
-    def __init__(self, scope: Construct, construct_id: str, settings: Settings, unreadable: sqs.IQueue) -> None:
+    def __init__(self, scope: Construct, construct_id: str, settings: Settings, queues: Queues) -> None:
         super().__init__(scope, construct_id)
         self.topic = self._topic(settings)
         action = actions.SnsAction(self.topic)
         self.by_name: dict[str, cloudwatch.AlarmBase] = {}
-        for one in conditions(settings, unreadable):
+        for one in conditions(settings, queues):
             alarm = _metric(one, settings).create_alarm(
                 self,
                 one.name,

@@ -10,7 +10,7 @@ from infra.queues import Queues
 from infra.settings import Settings
 
 _ROWS: Sequence[tuple[str, Mapping[str, str]]] = (
-    ("Does it tick?", {"Ticks": "Sum"}),
+    ("Does it tick?", {"Ticks": "Sum", "PartitionsSilent": "Sum"}),
     ("Is it behind? (ms)", {"OldestDue": "Maximum", "ScanMs": "p99"}),
     ("Lateness (ms)", {"Lateness": "p99", "CanaryDelay": "Maximum"}),
     ("Are there hands?", {"RunsUnclaimed": "Sum", "SlotsInUse": "Maximum", "Slots": "Maximum"}),

@@ -63,7 +63,7 @@ class TimeballStack(Stack):
         if settings.has_canary:
             Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())
         if settings.has_alarms:
-            alarms = Alarms(self, "Alarms", settings, queues.unreadable)
+            alarms = Alarms(self, "Alarms", settings, queues)
             if settings.rolling.rollout == GRADUAL:
                 Rollout(self, "Rollout", settings, alarms.by_name)
             if settings.alarming.dashboard != OFF:

@@ -57,21 +57,23 @@ _TURNS = (Reason.HOST_PACED, Reason.CIRCUIT_OPEN)
 def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
     """Play a story to its end, and return it with everything that a checker needs."""
     story = Story(seed, trace)
-    story.clock.run(_play(story))
+    story.clock.run(play_out(story))
     return story
 
 
-async def _play(story: Story) -> None:
+async def play_out(story: Story) -> None:
+    """Play a story to its end."""
     if story.has_quotas:
         bind(story)
     if makes_few(story):
         bind_making(story)
     actors = [scan_each_second(story, 1), scan_each_second(story, 2)]
-    actors += [execute_messages(story, number) for number in (1, 2, 3)]
-    actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
-    actors += [watch_over_runs(story)] if story.is_lossy else []
+    actors += [execute_messages(story, number) for number in range(1, 1 + story.executors_at_work)]
+    actors += [judge_dead_letters(story), report_later(story)]
+    actors += [*([] if story.is_calm else [befall(story)]), repartition(story)]
+    actors += [watch_over_runs(story)] if story.is_lossy or story.is_calm else []
     actors += [expire(story)] if story.hardships.has_expiries else []
-    actors += [heat_up(story)] if story.hardships.has_hot_rows else []
+    actors += [heat_up(story)] if story.hardships.has_hot_rows and not story.is_calm else []
     changes_limits = story.hardships.has_changed_limits and (story.has_keys or story.has_quotas)
     actors += [change_limits(story)] if changes_limits else []
     actors += [keep_tasks(story)] if story.has_tasks else []

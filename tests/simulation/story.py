@@ -24,6 +24,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
+from timeball.engine.scanning.scan import ScanResult
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 from timeball.testing.recorders import KeptTelemetry
@@ -66,6 +67,7 @@ _WITH_EXECUTIONS = (9, 12, 28)
 _EXECUTIONS_EACH = 30
 """The first also has quotas, the second limiters, and the third tasks."""
 
+_CALM_EXECUTORS, _CALM_LATENCY_MS = 15, 10
 _CALM_MS = 20 * SECOND_MS
 _TOGETHER_EACH = 10
 
@@ -121,6 +123,8 @@ class Story:
     storm_ends_at: int = START + STORM_MS
     partitions: int = 1
     repartition_at: int | None = None
+    is_calm: bool = False
+    """Whether the story has its users, and no mishaps: a calm story (tests/drills/calm.py)."""
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
@@ -166,6 +170,10 @@ class Story:
         self.executions_draw = Random(f"the jobs with executions of {self.seed}")
         self.executions = SimulatedExecutions(self.clock, Random(f"the executions of {self.seed}"))
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
+        if self.is_calm:
+            until, self.executions.all_succeed = self.storm_ends_at, True
+            self.calm_down()
+            self.storm_ends_at, self.weather.latency_ms, self.receiver.takes_ms = until, _CALM_LATENCY_MS, (10, 200)
 
     def _draw_partitions(self, draw: Random) -> None:
         """Give half of the stories several shards; half of those also change the number of their partitions."""
@@ -294,6 +302,11 @@ class Story:
         return self.seed % _EXECUTIONS_EACH in _WITH_EXECUTIONS
 
     @property
+    def executors_at_work(self) -> int:
+        """How many executors there are: few, so that messages wait; in calm stories one for each batch, as on AWS."""
+        return _CALM_EXECUTORS if self.is_calm else 3
+
+    @property
     def slowness(self) -> int:
         """How slowly one action follows another."""
         return 4 if self.is_long else 1
@@ -315,6 +328,9 @@ class Story:
         rules = self.hardships.settings_of(process.name, self.rules)
         context = Context(store, queue, process, rules, self.telemetry, executions=executions)
         return self.hand(replace(context, side_by_side=process.side_by_side))
+
+    def note_scan(self, context: Context, found: ScanResult, began_at: int, loop: tuple[int, int]) -> None:
+        """Note a scan of a process, of the loop of one partition among several. Only calm stories do."""
 
     def hand(self, context: Context) -> Context:
         """Return the context that the verbs of a process get, which a deliberate fault may change."""

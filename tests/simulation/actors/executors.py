@@ -70,7 +70,8 @@ async def _invocations(story: Story, process: Process, number: int) -> None:
 def _term(story: Story, process: Process, priority: str, number: int) -> Term:
     if not story.hardships.has_terms:
         return UNENDING
-    seconds = story.terms_draw.choice(_TERMS_SECONDS if story.clock.now() < story.storm_ends_at else (900,))
+    is_stormy = story.clock.now() < story.storm_ends_at and not story.is_calm
+    seconds = story.terms_draw.choice(_TERMS_SECONDS if is_stormy else (900,))
     return Term(process.now() + seconds * SECOND_MS, _Successor(story, priority, number))
 
 

@@ -31,6 +31,8 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
     client = Client(story, story.new_process(f"{TARGET}{attempt}"))
     process, draw = client.process, client.process.random
     fate, over_at = draw.choice(_FATES), process.now() + draw.choice((1, 100, 4_000, 30_000))
+    if story.is_calm:
+        fate, over_at = "succeeds", process.now() + 100
     every_seconds = seen_by(story, run).spec.heartbeat_seconds
     while every_seconds is not None and process.now() + every_seconds * 400 < over_at:
         await process.sleep_until(process.now() + every_seconds * 400)

@@ -39,10 +39,13 @@ async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Ow
     """Scan a partition at each second, until the time is up or a newer loop owns the partition."""
     context, chunk = story.context(process), story.hardships.chunk
     while story.clock.now() < until:
+        began_at = process.now()
         try:
             found = await process.run(scan, context, *asked, chunk)
         except UnavailableError:
             found = None
+        if found is not None:
+            story.note_scan(context, found, began_at, (asked[0], asked[3]))
         if found is not None and found.superseded:
             again_at = story.clock.now() + 5 * SECOND_MS
             await story.clock.sleep_until(min(again_at, until) if story.hardships.has_standby else until)
@@ -92,7 +95,7 @@ async def watch_over_runs(story: Story) -> None:
             gone = await process.run(recheck, context, watches)
             for watch, is_gone in zip(watches, gone, strict=True):
                 if is_gone:
-                    story.queue.watches.remove(watch)
+                    story.queue.drop_watch(watch)
             are_more = len(watches) == _WATCHES_AT_ONCE and all(gone)
 
 

@@ -84,7 +84,7 @@ class SimulatedExecutions:
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         self.all: dict[str, Execution] = {}
-        self.is_calm = False
+        self.is_calm = self.all_succeed = False
         self.lasts_ms: int | None = None
         self.on_end: Callable[[Execution], object] = lambda _: None
         self._clock, self.draw = clock, random
@@ -163,7 +163,7 @@ class SimulatedExecutions:
         assert run is not None
         now, takes_ms = self._clock.now(), self.draw.choice(_TAKES_MS_IN_CALM if self.is_calm else _TAKES_MS)
         takes_ms = takes_ms if self.lasts_ms is None else self.lasts_ms
-        end, is_good = self.draw.choice(ends)
+        end, is_good = ends[0] if self.all_succeed else self.draw.choice(ends)
         unseen_ms = self.draw.choice((0,) if self.is_calm else _UNSEEN_MS)
         one = Execution(arn, run, claimed.attempt, asked, now, now + takes_ms, end, is_good, now + unseen_ms)
         self.all[arn] = one

@@ -37,7 +37,7 @@ class UnrulyQueue(MemoryQueue):
     """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
 
     `uncarried` is the share of runs on whose messages it gives up every time. `refusals` draws what it refuses.
-    `watched_at` is when each watch was accepted.
+    `watched_at` is when each watch was accepted, `dropped_at` when watches were deleted.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class UnrulyQueue(MemoryQueue):
         self._clock, self._random = clock, random
         self.deletions: list[Deletion] = []
         self.watched_at: dict[Watch, int] = {}
+        self.dropped_at: list[int] = []
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:
@@ -80,6 +81,11 @@ class UnrulyQueue(MemoryQueue):
     def _watch(self, watches: Sequence[Watch]) -> list[bool]:
         self.watched_at |= dict.fromkeys(watches, self._clock.now())
         return super().watch(watches)
+
+    def drop_watch(self, watch: Watch) -> None:
+        """Delete a watch, and note when."""
+        self.watches.remove(watch)
+        self.dropped_at.append(self._clock.now())
 
     def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
         """Send new messages, and refuse some. Deliveries with the same receipt stay together."""

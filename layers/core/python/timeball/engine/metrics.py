@@ -31,6 +31,7 @@ class Metric(StrEnum):
     """The name of a metric: a timing in ms, a count, or a level. Some have a reason, or are split by priority."""
 
     TICKS = "Ticks"
+    PARTITIONS_SILENT = "PartitionsSilent"
     OLDEST_DUE = "OldestDue"
     SCAN_MS = "ScanMs"
     SCAN_BACKLOG = "ScanBacklog"
@@ -86,6 +87,12 @@ MEANINGS: Mapping[Metric, Meaning] = {
     Metric.TICKS: Meaning(
         "count", "Scans that a tick asked for and that were done, whether or not they found anything.", is_basic=True
     ),
+    Metric.PARTITIONS_SILENT: Meaning(
+        "count",
+        "Checks by a scan, each ten seconds, that found the next partition without a tick for half a minute; absent "
+        "while all partitions are scanned.",
+        is_basic=True,
+    ),
     Metric.OLDEST_DUE: Meaning(
         "ms",
         "How long ago the oldest job or run that a scan found should have been processed; absent while nothing is "
@@ -133,7 +140,7 @@ MEANINGS: Mapping[Metric, Meaning] = {
         is_basic=True,
     ),
     Metric.CANARY_DELAY: Meaning(
-        "ms", "How long after its fire time a run of the canary reached its function.", is_basic=True
+        "ms", "How long after or before its fire time a run of the canary reached its function.", is_basic=True
     ),
 }
 """What each metric means."""
@@ -235,9 +242,9 @@ def slots_in_use(context: Context, most: int) -> None:
     )
 
 
-def canary_came(context: Context, late_ms: int) -> None:
-    """Record that a run of the canary has reached its function."""
-    context.telemetry.note([_timed(Metric.CANARY_DELAY, late_ms)])
+def canary_came(context: Context, off_ms: int) -> None:
+    """Record that a run of the canary has reached its function, and how far from its time."""
+    context.telemetry.note([_timed(Metric.CANARY_DELAY, off_ms)])
 
 
 def _events(before: Run, after: Run) -> Iterator[Measurement]:

@@ -25,7 +25,10 @@ _TIMEOUT_SECONDS: Final = 30
 
 
 def canary_spec(tenant: str, every_seconds: int, function_arn: str) -> JobSpec:
-    """Return the canary of a deployment: on whole multiples of its interval, tried once, never caught up."""
+    """Return the canary of a deployment: on whole multiples of its interval, tried once.
+
+    After an outage the latest run is caught up at once, so that its arrival says that the outage is over.
+    """
     return JobSpec(
         JobKey(tenant, JOB_ID),
         Schedule(Every(every_seconds, 0)),
@@ -33,7 +36,7 @@ def canary_spec(tenant: str, every_seconds: int, function_arn: str) -> JobSpec:
         name="Timeball's canary",
         retry=RetryPolicy(max_retries=0),
         timeout_seconds=_TIMEOUT_SECONDS,
-        catch_up=CatchUp(CatchUpPolicy.SKIP),
+        catch_up=CatchUp(CatchUpPolicy.LATEST),
     )
 
 
@@ -58,5 +61,5 @@ def note_canary(context: Context, tenant: str, facts: Mapping[str, Any]) -> bool
     """Record the arrival of a run of the canary, by the facts of its call; False: they are of another job."""
     if (facts.get("tenant"), facts.get("jobId")) != (tenant, JOB_ID):
         return False
-    canary_came(context, max(0, context.clock.now() - parse_instant(facts["fireTime"])))
+    canary_came(context, abs(context.clock.now() - parse_instant(facts["fireTime"])))
     return True

@@ -13,10 +13,11 @@ bucket with more than a page is read further (shares.py). A scan reads two more 
 the partition, and how many shards there are in all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS
 from timeball.engine.context import Context
 from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned, Owner
 
@@ -159,6 +160,21 @@ def is_owner(context: Context, partition: int, owner: Owner, sweeps: Sweeps) -> 
         return False
     sweeps.owned[partition] = (owner, now)
     return True
+
+
+@contextmanager
+def noting_ticks(sweeps: Sweeps, partition: int, owner: Owner) -> Iterator[None]:
+    """Scan a partition for its owner. While its scans fail, the owner notes no more ticks, so the partition is silent.
+
+    Other loops may then take it over, which is wasted and harmless. The scan after a failed one queries.
+    """
+    try:
+        yield
+    except Exception:
+        sweeps.owned[partition], sweeps.queried_at = (owner, LATEST), 0
+        raise
+    if partition in sweeps.owned and sweeps.owned[partition][1] == LATEST:
+        del sweeps.owned[partition]
 
 
 def all_shards(context: Context, sweeps: Sweeps, now: int) -> int:

@@ -2,9 +2,12 @@
 
 A line of the log for each scan would cost as much as the scan. The counts of up to ten seconds are lost if the process
 ends. Ticks are recorded although nothing is due, because an alarm needs to see that they go on.
+
+A partition that is not scanned cannot say so. The scans of the partition before it do.
 """
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,9 +15,12 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
 from timeball.engine.scanning.scan import ScanResult
+from timeball.ports.errors import UnavailableError
 from timeball.ports.telemetry import Measurement
 
 EVERY_MS: Final = 10 * SECOND_MS
+SILENT_MS: Final = 30 * SECOND_MS
+"""After how long without a noted tick a partition is silent."""
 
 
 @dataclass
@@ -30,7 +36,9 @@ class Pulse:
     overdue_ms: Counter[str] = field(default_factory=Counter)
     """The longest that anything was overdue, by priority."""
 
-    def note(self, context: Context, done: ScanResult, began_at: int) -> None:
+    def note(
+        self, context: Context, done: ScanResult, began_at: int, partition: int = 0, partitions: int = 1
+    ) -> None:
         """Note a scan that began at an instant (ms), unless its owner was superseded; record all from time to time."""
         now = context.clock.now()
         if not done.superseded:
@@ -39,6 +47,8 @@ class Pulse:
             self.overdue_ms |= Counter(done.overdue_ms)
         if self.took_ms and now >= self.next_at:
             context.telemetry.note(self._events())
+            if partitions > 1 and _is_silent(context, (partition + 1) % partitions, now):
+                context.telemetry.note([Measurement(Metric.PARTITIONS_SILENT, "", "", 1, counted=False)])
             self.next_at, self.backlogs = now + EVERY_MS, 0
             self.took_ms, self.overdue_ms = [], Counter()
 
@@ -52,3 +62,11 @@ class Pulse:
                 for priority, ms in self.overdue_ms.items()
             ),
         ]
+
+
+def _is_silent(context: Context, partition: int, now: int) -> bool:
+    """Return whether a partition has not ticked for SILENT_MS; False if the store does not say."""
+    with suppress(UnavailableError):
+        ticked_at = context.store.partitions.last_tick(partition)
+        return ticked_at is None or now > ticked_at + SILENT_MS
+    return False

@@ -233,12 +233,15 @@ class _Work:
         return in_turns([row for _, row in due], tenant_of_row, self.weights)
 
     def _note_overdue(self, due: Sequence[tuple[int, Job | Run | Backfill | Operation | Limiter]]) -> None:
-        """Note the oldest job or run of each priority. Other rows advance at a pace of their own."""
+        """Note the oldest job or run of each priority. Other rows advance at a pace of their own.
+
+        A job or run whose parents have ended may be due since its fire time, which was long before.
+        """
         overdue_ms = self.done.overdue_ms
         for due_at, row in due:
             if due_at >= self.now:
                 break
-            if isinstance(row, Job | Run):
+            if isinstance(row, Job | Run) and not row.waits:
                 priority = str(row.spec.priority if isinstance(row, Job) else row.priority)
                 overdue_ms[priority] = max(self.now - due_at, overdue_ms.get(priority, 0))
 
@@ -248,7 +251,7 @@ class _Work:
         A job that a dispatch returns is as that dispatch wrote it, so it counts as read when the dispatch began.
         """
         read_at = self.now
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if jobs else 0):
             begun_at = self.context.clock.now()
             parts = self._each(partial(dispatch, self.context, read_at=read_at), jobs, stop_at, self.chunk, IN_FLIGHT)
             reports = [report for part in parts for report in part]
@@ -289,6 +292,8 @@ class _Work:
 
         No chunk begins from `stop_at` (ms) on: the rest is backlog.
         """
+        if not items:
+            return []
         chunks = deque(enumerate(items[start : start + size] for start in range(0, len(items), size)))
         done: dict[int, list[_Done]] = {}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.stack.alarm_judge import MINUTE_MS, Series, is_breached, judged
+from tests.drills.judge import MINUTE_MS, Series, is_breached, judged
 from timeball.testing.virtual_clock import VirtualClock
 
 START = VirtualClock(1_800_000_000_000).now()

@@ -8,6 +8,7 @@ one example.
 
 import ast
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,17 +36,23 @@ _STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass
 class Series:
-    """The values of metrics, each with its instant (ms)."""
+    """The values of metrics, each with its instant (ms), in the order of time.
 
-    values: defaultdict[str, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
+    A metric of a queue has the queue's name before it: `Watch.NumberOfMessagesSent`.
+    """
+
+    values: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    instants: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def record(self, metric: str, at: int, value: float) -> None:
         """Record a value of a metric."""
-        self.values[metric].append((at, value))
+        self.values[metric].append(value)
+        self.instants[metric].append(at)
 
     def between(self, metric: str, from_at: int, to_at: int) -> list[float]:
         """Return the values of a metric from one instant to another, that one not included."""
-        return [value for at, value in self.values[metric] if from_at <= at < to_at]
+        instants = self.instants[metric]
+        return self.values[metric][bisect_left(instants, from_at) : bisect_left(instants, to_at)]
 
 
 def alarms_of(template: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -88,9 +95,18 @@ def _is_on(alarm: Mapping[str, Any], series: Series, at: int) -> bool:
     values: list[float | None] = []
     for number in range(alarm["EvaluationPeriods"] + _FURTHER, 0, -1):
         begun_at = at - number * period_ms
-        ones = series.between(alarm["MetricName"], begun_at, begun_at + period_ms)
+        ones = series.between(_series_of(alarm), begun_at, begun_at + period_ms)
         values.append(_statistic(alarm)(ones) if ones else None)
     return is_breached(values, alarm)
+
+
+def _series_of(alarm: Mapping[str, Any]) -> str:
+    """Return the name of an alarm's series: its metric, after the name of the queue whose metric it is."""
+    for dimension in alarm.get("Dimensions", ()):
+        named = re.match(r"Queues([A-Z][a-z]+)", dimension["Value"]["Fn::GetAtt"][0])
+        assert named, dimension
+        return f"{named[1]}.{alarm['MetricName']}"
+    return str(alarm["MetricName"])
 
 
 def _statistic(alarm: Mapping[str, Any]) -> Callable[[Sequence[float]], float]:

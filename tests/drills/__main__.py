@@ -1,0 +1,75 @@
+"""Play drills, and print drill → alarm → seconds: `python -m tests.drills`, or one: `python -m tests.drills NAME`.
+
+`--calm 1000` plays that many calm stories instead, which must set off no alarm.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from time import perf_counter, process_time
+
+from tests.drills.calm import alarms_of_story
+from tests.drills.deployment import PARTITIONS
+from tests.drills.drill import Played, alarms_template, faults_of, play
+from tests.drills.table import DRILLS
+from tests.simulation.side_by_side import processes
+
+_NONE = "none"
+
+
+def _play(name: str, template: dict[str, object]) -> tuple[str, Played, float]:
+    logging.disable(logging.CRITICAL)
+    began = process_time()
+    return name, play(DRILLS[name], template), process_time() - began
+
+
+def main() -> int:
+    """Play the drills that the arguments select."""
+    parser = argparse.ArgumentParser(prog="python -m tests.drills")
+    parser.add_argument("name", nargs="?", choices=sorted(DRILLS), help="the name of a drill; all without it")
+    parser.add_argument("--calm", type=int, metavar="COUNT", help="play so many calm stories instead of drills")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first calm story")
+    asked = parser.parse_args()
+    if asked.calm:
+        return _play_calm(range(asked.first, asked.first + asked.calm))
+    names = [asked.name] if asked.name else list(DRILLS)
+    template, failed = alarms_template(PARTITIONS), False
+    print(f"{'drill':<20} {'alarm':<24} {'after':>8} {'at most':>8}  over after")
+    with ProcessPoolExecutor() as pool:
+        for name, played, seconds in pool.map(_play, names, repeat(template)):
+            drill, faults = DRILLS[name], faults_of(DRILLS[name], played)
+            failed |= bool(faults)
+            for alarm, after in sorted(played.alarms.items(), key=lambda one: one[1]) or [(_NONE, 0)]:
+                times = (
+                    ("", "", "")
+                    if alarm == _NONE
+                    else (f"{after} s", f"{drill.alarms.get(alarm, '?')} s", f"{max(played.over[alarm], 0)} s")
+                )
+                print(
+                    f"{name:<20} {alarm:<24} {times[0]:>8} {times[1]:>8}  {times[2]:<8} ({seconds:.1f} CPU-s)",
+                    flush=True,
+                )
+            for fault in faults[:5]:
+                print(f"    {fault}")
+    print("each drill shows what it must" if not failed else "some drills fail")
+    return failed
+
+
+def _play_calm(seeds: Sequence[int]) -> int:
+    """Play calm stories, and print the alarms that they set off."""
+    template, failed, began = alarms_template(PARTITIONS), 0, perf_counter()
+    with processes() as pool:
+        found = pool.map(alarms_of_story, seeds, repeat(template), chunksize=10)
+        for seed, faults in zip(seeds, found, strict=True):
+            failed += bool(faults)
+            for fault in faults[:3]:
+                print(f"calm story {seed}: {fault}", flush=True)
+    print(f"{len(seeds)} calm stories, {failed} with an alarm or a broken promise, {perf_counter() - began:.0f} s")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
