@@ -55,7 +55,7 @@ class Drill:
     alarms: Mapping[str, int] = field(default_factory=dict)
     """The alarms that go off, and within how many seconds each; its own is the first."""
     holds: str = ""
-    """What else must hold, beside what each drill checks."""
+    """The further promises that it checks, as text for the table."""
     check: Check = nothing_more
     """Checks it."""
     mends: Callable[[Deployment], object] = lambda deployment: setattr(deployment, "broken", Broken())
@@ -183,7 +183,7 @@ def record_before(series: Series, begun_at: int, runs_a_minute: int) -> None:
 
 
 def _unkept(deployment: Deployment) -> Iterator[str]:
-    """Yield each promise that was not kept: each fire has one row, each run is over, and none was called in vain."""
+    """Yield each promise that was not kept: each fire has one row, each run is over, and no attempt is called twice."""
     until = deployment.clock.now() - _LEFT_MS
     for key in _keys(deployment, ""):
         rows = [run for run in deployment.runs(key) if run.id.fire_at <= until]

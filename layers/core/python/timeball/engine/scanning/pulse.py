@@ -36,9 +36,7 @@ class Pulse:
     overdue_ms: Counter[str] = field(default_factory=Counter)
     """The longest that anything was overdue, by priority."""
 
-    def note(
-        self, context: Context, done: ScanResult, began_at: int, partition: int = 0, partitions: int = 1
-    ) -> None:
+    def note(self, context: Context, done: ScanResult, began_at: int, partition: int = 0, partitions: int = 1) -> None:
         """Note a scan that began at an instant (ms), unless its owner was superseded; record all from time to time."""
         now = context.clock.now()
         if not done.superseded:
