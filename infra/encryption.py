@@ -22,15 +22,19 @@ _RECEIVE: Final = ("kms:Decrypt",)
 _NEEDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "dynamodb:BatchGetItem": ("dynamodb", _READ),
     "dynamodb:Query": ("dynamodb", _READ),
+    "dynamodb:GetRecords": ("dynamodb", _READ),
     "dynamodb:PutItem": ("dynamodb", _WRITE),
     "dynamodb:UpdateItem": ("dynamodb", _WRITE),
     "dynamodb:PartiQLInsert": ("dynamodb", _WRITE),
     "dynamodb:PartiQLUpdate": ("dynamodb", _WRITE),
     "sqs:SendMessage": ("sqs", _SEND),
     "sqs:ReceiveMessage": ("sqs", _RECEIVE),
+    "s3:PutObject": ("s3", _SEND),
     "ssm:PutParameter": ("ssm", ("kms:Encrypt",)),
 }
 """The service through which a role needs the key for an action, and what it needs of the key (AWS documents both)."""
+
+_RULE: Final = "BucketEncryption.ServerSideEncryptionConfiguration.0"
 
 _PROPERTIES: Final[Mapping[str, Mapping[str, object]]] = {
     "AWS::DynamoDB::GlobalTable": {
@@ -39,12 +43,17 @@ _PROPERTIES: Final[Mapping[str, Mapping[str, object]]] = {
     },
     "AWS::Logs::LogGroup": {"KmsKeyId": None},
     "AWS::SQS::Queue": {"KmsMasterKeyId": None},
+    "AWS::S3::Bucket": {
+        f"{_RULE}.BucketKeyEnabled": True,
+        f"{_RULE}.ServerSideEncryptionByDefault.SSEAlgorithm": "aws:kms",
+        f"{_RULE}.ServerSideEncryptionByDefault.KMSMasterKeyID": None,
+    },
 }
 """The properties of a resource that set its encryption; None stands for the ARN of the key."""
 
 
 def encrypt(construct: Construct, settings: Settings) -> None:
-    """Encrypt a table, a queue or a log with the owner's key, if there is one.
+    """Encrypt a table, a queue, a log or a bucket with the owner's key, if there is one.
 
     The CDK's own way refuses a table in a stack without a region, and would let any rule send to an encrypted queue.
     """
@@ -56,7 +65,7 @@ def encrypt(construct: Construct, settings: Settings) -> None:
 
 
 def let_use_key(stack: Stack, settings: Settings) -> None:
-    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues and the first key.
+    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues, buckets and the first key.
 
     The actions come from the policies, so that a function with a new permission also gets the key's.
     """

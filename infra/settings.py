@@ -12,6 +12,7 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from infra.alarm_settings import FASTEST_CANARY, OFF, ON, AlarmSettings
+from infra.archive_settings import ArchiveSettings
 from infra.concurrency import (
     BATCHES_OF_A_POLLER,
     FEWEST_AT_ONCE,
@@ -154,6 +155,7 @@ class Settings:
     log_retention_days: int = one_of(30, (1, 7, 14, 30, 90, 180, 365), "How long logs are kept")
     alarming: AlarmSettings
     rolling: RolloutSettings
+    archiving: ArchiveSettings
 
     @property
     def is_local(self) -> bool:
@@ -253,6 +255,7 @@ class Settings:
         if self.jobs_table and self.jobs_table == self.tenants_table:
             problems.append("jobs_table and tenants_table must differ: functions that write jobs must not create keys")
         problems += self._contradictions_of_alarms()
+        problems += self.archiving.contradictions(self.jobs_table)
         if rules.lead_seconds >= rules.lookahead_seconds:
             problems.append("lead_seconds must be less than lookahead_seconds: no message arrives before it is sent")
         return problems

@@ -8,6 +8,7 @@ from infra.admin import Admin
 from infra.alarm_settings import OFF
 from infra.alarms import Alarms
 from infra.api import Api
+from infra.archive import ArchiveFunction
 from infra.bus import Bus
 from infra.canary import Canary, canary_target
 from infra.code import code
@@ -59,6 +60,7 @@ class TimeballStack(Stack):
             scan.grant_scaling(executors.provisioned, settings)
         WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
+        archive = ArchiveFunction(self, "Archive", maker, storage, queues) if settings.archiving.is_on else None
         ticker = Ticker(self, "Ticker", scan.called, settings)
         if settings.has_canary:
             Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())
@@ -81,6 +83,8 @@ class TimeballStack(Stack):
         outputs["WatchQueue"] = queues.watch.queue.queue_url
         outputs["EventBus"] = bus.name
         outputs["EventsQueue"] = queues.events.queue.queue_url
+        if archive is not None:
+            outputs["ArchiveBucket"] = archive.bucket.bucket_name
         outputs["UnreadableQueue"] = queues.unreadable.queue_url
         for priority, feed in queues.by_priority.items():
             outputs[f"{priority.title()}Queue"] = feed.queue.queue_url

@@ -67,6 +67,7 @@ class Storage(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=not settings.is_local
             ),
+            dynamo_stream=_stream(table, settings),
             removal_policy=kept(settings),
         )
         encrypt(made, settings)
@@ -76,6 +77,12 @@ class Storage(Construct):
 def kept(settings: Settings) -> RemovalPolicy:
     """Return the removal policy of data: it outlives its stack, unless its first deployment is rolled back."""
     return RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+
+
+def _stream(table: schema.TableSchema, settings: Settings) -> dynamodb.StreamViewType | None:
+    """Return what the stream of a table shows, rows before and after each write, for the archive; None: no stream."""
+    is_archived = settings.archiving.is_on and table is schema.JOBS
+    return dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if is_archived else None
 
 
 def _warm(name: str, settings: Settings) -> dynamodb.WarmThroughput | None:

@@ -103,6 +103,19 @@ def keyed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def archive_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack with an archive; it has passed cdk-nag, too."""
+    return synthesized(tmp_path_factory.mktemp("archive"), "small", archive="basic")
+
+
+@pytest.fixture(scope="session")
+def full_archive_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack with an archive of everything, for ten years, encrypted with its owner's key."""
+    settings = {"archive": "full", "archive_cold_days": 90, "archive_days": 3650, "kms_key": KEY_ARN}
+    return synthesized(tmp_path_factory.mktemp("full_archive"), "small", **settings)
+
+
+@pytest.fixture(scope="session")
 def attached_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack over tables that exist."""
     tables = {"jobs_table": "jobs-of-may", "tenants_table": "tenants-of-may"}

@@ -29,6 +29,7 @@ def _found_by(*command: str | Path) -> str:
         pytest.param("fixed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
         pytest.param("gradual_stack", ["W3005", "E3601"], marks=pytest.mark.more),
         pytest.param("keyed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
+        pytest.param("full_archive_stack", ["W3005", "E3601"], marks=pytest.mark.more),
     ],
 )
 def test_cfn_lint_finds_nothing(fixture: str, ignored: list[str], request: pytest.FixtureRequest) -> None:

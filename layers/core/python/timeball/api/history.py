@@ -109,7 +109,7 @@ def list_revisions(edge: ApiContext, request: Request) -> Reply:
     if created_at not in (None, job.created_at):
         raise foreign_cursor()
     entries, next_through = engine.list_revisions(edge.context, job, asked.limit, through)
-    shown = ((_answer(one, request.bounds), (job.created_at, (one.revision or 1) - 1)) for one in entries)
+    shown = ((change_answer(one, request.bounds), (job.created_at, (one.revision or 1) - 1)) for one in entries)
     return asked.page(edge, shown, None if next_through is None else (job.created_at, next_through))
 
 
@@ -127,7 +127,7 @@ def list_changes(edge: ApiContext, request: Request) -> Reply:
     page = engine.list_changes(edge.context, wanted, asked.limit, _after(request.tenant, asked))
     positions = (_position(last) for _, last in page.positions)
     next_after = page.next_after and _position(page.next_after[1])
-    return asked.page(edge, zip(map(_answer, page.items), positions, strict=True), next_after)
+    return asked.page(edge, zip(map(change_answer, page.items), positions, strict=True), next_after)
 
 
 @router.post(
@@ -202,7 +202,7 @@ def _after(tenant: str, asked: PageQuery) -> tuple[int, Announcement] | None:
     return at, Announcement(at, JobKey(tenant, job_id), version, fire_at, request_text, key_id)
 
 
-def _answer(entry: ChangeEntry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
+def change_answer(entry: ChangeEntry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
     """Return the answer about a change, without the documents of a job outside of the bounds."""
     after = _document(entry.after, bounds)
     return ChangeAnswer.about(

@@ -24,6 +24,7 @@ from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.executors import TRYING, ExecutorTrials, LambdaSuccessor, MappingPollers
 from timeball.aws.request_retries import BRISKLY, PATIENTLY, REFUSALS, Asker, Patience, within
+from timeball.aws.s3 import S3Archive
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import Form, SqsInbox, SqsQueue
 from timeball.aws.unreadable_queue import UnreadableQueue
@@ -35,6 +36,7 @@ from timeball.engine.batches import IN_FLIGHT, Threads
 from timeball.engine.context import Context
 from timeball.engine.metrics import Detail, shown_metrics, throttled
 from timeball.engine.tally import Tally
+from timeball.ports.archive import Archive
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
 from timeball.ports.executors import Successor
@@ -173,6 +175,13 @@ def key_ring() -> KeyRing:
     return KeyRing(secrets, environment().settings.webhook_secrets, SystemClock())
 
 
+@cache
+def archive() -> Archive:
+    """Return the archive, in the one function whose environment names its bucket."""
+    bucket = os.environ["TIMEBALL_ARCHIVE_BUCKET"]
+    return S3Archive(_client("s3", PATIENTLY.patience), bucket, _queue_threads(), PATIENTLY)
+
+
 def unreadable_queue() -> UnreadableQueue:
     """Return the queue that keeps unreadable messages."""
     return UnreadableQueue(_client("sqs", BRISKLY.patience), environment().queue_unreadable, BRISKLY)
@@ -267,7 +276,7 @@ def _tally() -> Tally:
 
 
 @cache
-def _client(service: Literal["dynamodb", "events", "lambda", "secretsmanager", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
+def _client(service: Literal["dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
     if service in OPERATIONS and environment().settings.aws_client == "thin":
         return wire_client(service, patience)
     import boto3  # noqa: PLC0415 - slow, and few functions need it

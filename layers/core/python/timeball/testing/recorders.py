@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from timeball.domain.archive import ArchiveObject
 from timeball.domain.attempts.attempt_line import Line
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Trial, Tried
@@ -74,3 +75,19 @@ class MemoryTrials:
         if self.comes is None:
             raise UnavailableError("the result of the trial is unknown")
         return self.comes
+
+
+class MemoryArchive:
+    """An archive: the lines of each object by its key. It may refuse the next puts."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, str] = {}
+        self.refuses = 0
+
+    def put(self, objects: Sequence[ArchiveObject]) -> None:
+        """Keep objects; if it refuses, the first ones may be kept already."""
+        for one in objects:
+            if self.refuses:
+                self.refuses -= 1
+                raise UnavailableError("the archive does not answer")
+            self.objects[one.key] = one.text

@@ -219,7 +219,7 @@ def run_detail_answer(
 def attempt_answers(run: Run, stored: Iterable[Attempt]) -> list[AttemptAnswer]:
     """Return the answers about a run's attempts by number: stored, in the run's own row, and under way."""
     attempts = _attempts(run, stored)
-    answers = [_attempt_answer(attempt) for attempt in _shown(attempts)]
+    answers = [attempt_answer(attempt) for attempt in _shown(attempts)]
     is_under_way = run.state is RunState.RUNNING and run.attempt not in attempts
     return [*answers, _live_attempt_answer(run)] if is_under_way else answers
 
@@ -273,7 +273,8 @@ def _callback_answer(run: Run, callback: Callback | None) -> CallbackAnswer | No
     )
 
 
-def _attempt_answer(attempt: Attempt) -> AttemptAnswer:
+def attempt_answer(attempt: Attempt) -> AttemptAnswer:
+    """Return the answer about an attempt that has ended."""
     begun, ended = attempt.started_at, attempt.finished_at
     return AttemptAnswer.about(attempt, duration_ms=None if begun is None or ended is None else ended - begun)
 

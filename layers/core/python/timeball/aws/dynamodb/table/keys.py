@@ -35,6 +35,7 @@ Name = TypeVar("Name")
 
 JOB = "JOB"
 RUN = "RUN#"
+RESULT = "RESULT#"
 BACKFILL = "BACKFILL#"
 WAITING_EVENT = "EVENT#"
 CHILD = "CHILD#"
@@ -128,7 +129,15 @@ def attempt_key(run: RunId, number: int) -> Key:
 def attempts_prefix(run: RunId) -> str:
     """Return the prefix of the sort keys of a run's attempts."""
     of = "" if run.generation == 1 else f".{run.generation:06d}"
-    return f"RESULT#{run.fire_at:015d}#{run.origin}{run.series}{of}#"
+    return f"{RESULT}{run.fire_at:015d}#{run.origin}{run.series}{of}#"
+
+
+def attempt_in(pk: str, sk: str) -> tuple[RunId, int]:
+    """Return the run and the number of the finished attempt of these keys."""
+    _, fire_at, of_run, number = sk.split("#")
+    name, _, generation = of_run.partition(".")
+    origin = next(one for one in Origin if name.startswith(one))
+    return RunId(job_of(pk), int(fire_at), origin, name.removeprefix(origin), int(generation or 1)), int(number)
 
 
 def work_key(key: JobKey, digest: str) -> Key:

@@ -1,0 +1,160 @@
+"""The archive: a bucket, and a function that the stream of the jobs table feeds.
+
+The stream, its filter and its reads by Lambda are free of charge; a batch without a line of interest invokes nothing.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.acknowledged import acknowledge
+from infra.archive_settings import FULL
+from infra.encryption import encrypt
+from infra.functions import FunctionBounds, FunctionMaker, allow
+from infra.queues import Queues
+from infra.settings import Settings
+from infra.storage import Storage, kept
+
+_WRITES: Final = ["INSERT", "MODIFY"]
+"""What the archive hears of: no row that expires."""
+
+_BEGINS_WITH: Final = "prefix"
+
+PATTERNS: Final[Sequence[Mapping[str, Any]]] = (
+    # A run that has ended.
+    {
+        "eventName": _WRITES,
+        "dynamodb": {
+            "Keys": {"sk": {"S": [{_BEGINS_WITH: "RUN#"}]}},
+            "NewImage": {"state": {"S": ["succeeded", "failed", "skipped", "cancelled"]}},
+        },
+    },
+    # A run that a user's trigger has made.
+    {
+        "eventName": ["INSERT"],
+        "dynamodb": {
+            "Keys": {"sk": {"S": [{_BEGINS_WITH: "RUN#"}]}},
+            "NewImage": {"triggered_by": {"S": [{"exists": True}]}},
+        },
+    },
+    # A job: no pattern compares its versions, so the function drops the writes of plans.
+    {"eventName": _WRITES, "dynamodb": {"Keys": {"sk": {"S": ["JOB"]}}}},
+    # A request about anything else.
+    {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": [{_BEGINS_WITH: "CHANGE#"}]}}}},
+)
+"""The writes that the function is given."""
+
+ATTEMPTS: Final[Mapping[str, Any]] = {
+    "eventName": _WRITES,
+    "dynamodb": {"Keys": {"sk": {"S": [{_BEGINS_WITH: "RESULT#"}]}}},
+}
+"""An attempt with a row of its own, for a full archive. AWS accepts five patterns."""
+
+_MOST_RECORDS: Final = 10_000
+_GIVES_UP: Final = Duration.hours(23)
+"""A stream keeps a record for a day; what is lost is noted in the queue of unreadable messages before that."""
+
+_READ_STREAM: Final = (
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+)
+
+
+class ArchiveFunction(Construct):
+    """The bucket of the archive, and the function that writes to it."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
+    ) -> None:
+        super().__init__(scope, construct_id)
+        settings = maker.settings
+        self.bucket = _bucket(self, settings)
+        stream = settings.archiving.jobs_stream or storage.jobs.table_stream_arn
+        if stream is None:
+            raise ValueError("the jobs table has no stream")
+        environment = {**maker.environment, "TIMEBALL_ARCHIVE_BUCKET": self.bucket.bucket_name}
+        self.function = replace(maker, environment=environment).make(
+            self,
+            "archive",
+            "archive",
+            about="Writes runs that ended and changes of users into the archive",
+            bounds=FunctionBounds(
+                Duration.minutes(2),
+                memory_mb=1024,
+                why="Turns up to 6 MB of records into lines, in seconds; nobody waits for it",
+            ),
+        )
+        # A changed job may have its payload in a row of its own.
+        allow(self.function, ["dynamodb:BatchGetItem"], [storage.jobs.table_arn])
+        allow(self.function, _READ_STREAM, [stream])
+        allow(self.function, ["s3:PutObject"], [self.bucket.arn_for_objects("*")])
+        acknowledge(
+            self.function.role or self.function,
+            f"IAM5[Resource::<{_logical_id(self.bucket)}.Arn>/*]",
+            "The keys of objects name tenants and hours",
+        )
+        # It keeps what it cannot read, and Lambda what the function did not take.
+        allow(self.function, ["sqs:SendMessage"], [queues.unreadable.queue_arn])
+        wanted = [*PATTERNS, ATTEMPTS] if settings.archiving.archive == FULL else PATTERNS
+        mapping = lambda_.EventSourceMapping(
+            self,
+            "feed",
+            target=self.function,
+            event_source_arn=stream,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=_MOST_RECORDS,
+            max_batching_window=Duration.seconds(settings.archiving.archive_seconds),
+            bisect_batch_on_error=True,
+            max_record_age=_GIVES_UP,
+            filters=[{"pattern": json.dumps(pattern, separators=(",", ":"))} for pattern in wanted],
+        )
+        definition = mapping.node.default_child
+        if not isinstance(definition, lambda_.CfnEventSourceMapping):
+            raise TypeError("a mapping is no longer a CfnEventSourceMapping")
+        # The CDK's own way would also allow the function to read the queue's attributes.
+        definition.add_property_override("DestinationConfig.OnFailure.Destination", queues.unreadable.queue_arn)
+        # Lambda checks the function's rights when the mapping is made.
+        mapping.node.add_dependency(*([] if self.function.role is None else [self.function.role]))
+
+
+def _bucket(scope: Construct, settings: Settings) -> s3.Bucket:
+    """Make the bucket. It outlives its stack, as the tables do."""
+    bucket = s3.Bucket(
+        scope,
+        "Bucket",
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        encryption=s3.BucketEncryption.S3_MANAGED,
+        # The embedded AWS uses plain HTTP on the loopback interface.
+        enforce_ssl=not settings.is_local,
+        object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+        lifecycle_rules=_lifecycle(settings),
+        removal_policy=kept(settings),
+    )
+    encrypt(bucket, settings)
+    acknowledge(bucket, "S1", "CloudTrail's data events log its reads and writes, if their price is worth it")
+    return bucket
+
+
+def _lifecycle(settings: Settings) -> list[s3.LifecycleRule]:
+    cold, days = settings.archiving.archive_cold_days, settings.archiving.archive_days
+    if not cold and not days:
+        return []
+    moves = [
+        s3.Transition(storage_class=s3.StorageClass.GLACIER_INSTANT_RETRIEVAL, transition_after=Duration.days(cold))
+    ]
+    return [s3.LifecycleRule(transitions=moves if cold else None, expiration=Duration.days(days) if days else None)]
+
+
+def _logical_id(bucket: s3.Bucket) -> str:
+    definition = bucket.node.default_child
+    if not isinstance(definition, s3.CfnBucket):
+        raise TypeError("a bucket is no longer a CfnBucket")
+    return str(Stack.of(bucket).resolve(definition.logical_id))

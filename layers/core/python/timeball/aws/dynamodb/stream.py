@@ -1,0 +1,81 @@
+"""The stream of the jobs table: its records as writes of rows, read by the same mapper as the rows themselves.
+
+Only rows that the archive is about are read. A job's large work is in a row of its own, which must be read for the
+jobs whose users have changed them: `named_works` says which.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from timeball.aws.dynamodb.table.codec import from_text
+from timeball.aws.dynamodb.table.keys import ANNOUNCED, JOB, RESULT, RUN, attempt_in, job_of
+from timeball.aws.dynamodb.table.mapper import to_announcement, to_job, to_run
+from timeball.aws.dynamodb.table.writes import from_values
+from timeball.domain.archive import ArchivedRow, RowWrite, StoredAttempt
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import with_spec
+from timeball.domain.model.runs.values import Attempt
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.time.instants import SECOND_MS
+
+Record = Mapping[str, Any]
+Works = Mapping[tuple[JobKey, str], Work | None]
+"""Works by their jobs and digests; None: it is gone."""
+
+_DIGITS = 40
+"""The most digits of a position in a stream (documented)."""
+
+
+def named_works(records: Sequence[Record]) -> list[tuple[JobKey, str]]:
+    """Return the works with rows of their own that changed jobs have, or had before."""
+    changed = (images for images in map(_images, records) if images and _is_changed_job(*images))
+    rows = (row for images in changed for row in images if row and "work_digest" in row)
+    return list(dict.fromkeys((job_of(row["pk"]), row["work_digest"]) for row in rows))
+
+
+def read_write(record: Record, works: Works) -> RowWrite | None:
+    """Return the write that a record is about; None: the archive is not about it, or a row was removed."""
+    images = _images(record)
+    if images is None or not _concerns_archive(*images):
+        return None
+    before, after = images
+    noted, (_, _, label) = record["dynamodb"], record["eventSourceARN"].rpartition("/stream/")
+    return RowWrite(
+        tenant=after["pk"].partition("#")[0],
+        at=int(noted["ApproximateCreationDateTime"]) * SECOND_MS,
+        position=f"{label}/{noted['SequenceNumber'].zfill(_DIGITS)}",
+        name=record["eventID"],
+        before=None if before is None else _row(before, works),
+        after=_row(after, works),
+    )
+
+
+def _images(record: Record) -> tuple[dict[str, Any] | None, dict[str, Any]] | None:
+    noted = record["dynamodb"]
+    if "NewImage" not in noted:
+        return None
+    before = from_values(noted["OldImage"]) if "OldImage" in noted else None
+    return before, from_values(noted["NewImage"])
+
+
+def _concerns_archive(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    sk = after["sk"]
+    return sk.startswith((RUN, RESULT, ANNOUNCED)) or _is_changed_job(before, after)
+
+
+def _is_changed_job(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    """Say whether a write of a job's row was a user's change: most writes are plans, and are not read at all."""
+    return after["sk"] == JOB and (before is None or before["version"] != after["version"])
+
+
+def _row(row: dict[str, Any], works: Works) -> ArchivedRow:
+    pk, sk = row["pk"], row["sk"]
+    if sk.startswith(RUN):
+        return to_run(row)
+    if sk.startswith(RESULT):
+        run, _ = attempt_in(pk, sk)
+        return StoredAttempt(run, from_text(Attempt, row["attempt"]))
+    if sk.startswith(ANNOUNCED):
+        return to_announcement(pk.partition("#")[0], row)
+    job = to_job(row)
+    return with_spec(job, work=works.get((job.key, row["work_digest"]))) if "work_digest" in row else job
