@@ -41,6 +41,15 @@ _LINE_BYTES = 200
 """A line of the log with that metric, and what CloudWatch adds to it."""
 _BYTES_OF_A_GB = 1e9
 _MILLION = 1_000_000
+STREAM_SHARDS = 4
+"""A new table has four partitions, and its stream a shard for each (documented)."""
+_ARCHIVE_CALL_SECONDS, _ARCHIVE_RUN_MS = 0.1, 0.2
+"""How long the archive's function waits for S3, and its processor time for all records of a run: 0.08 ms for the end,
+0.09 ms for the release of its effects, and 0.02 ms for the plan of its job."""
+_ARCHIVED_BYTES = 300
+"""A compressed line, beside others."""
+_PUT, _STORED_GB_MONTH = 5 / _MILLION, 0.023
+"""S3's prices of an object that is put, and of a GB."""
 _USD_OF_A_LONE_RUN = 24.16 / _MILLION
 """What a run costs that is due alone (docs/aws.md)."""
 _IDLE_AFTER_SECONDS, _IDLE_SCANS = 65, 3
@@ -120,6 +129,23 @@ def canary_month(seconds: int, shards: int = 4) -> Sequence[Item]:
         Item("the canary's runs", f"{runs:,.0f}", runs * _USD_OF_A_LONE_RUN),
         Item("the metrics of its runs", f"{metrics}", metrics * PRICES.metric_month),
         Item("reads of scans that are not idle", f"{reads:,.0f} units", reads * PRICES.read_unit),
+    )
+
+
+def archive_month(runs: float, tenants: int = 1, seconds: int = 60) -> Sequence[Item]:
+    """Return what a month of an archive costs in which runs of so many tenants end all the time.
+
+    The stream, and the reads and filters of it by Lambda, are free of charge.
+    """
+    calls = min(runs, STREAM_SHARDS * SECONDS_A_MONTH / seconds)
+    objects = min(runs, calls * tenants)
+    gb_seconds = (calls * _ARCHIVE_CALL_SECONDS + runs * _ARCHIVE_RUN_MS / 1000 * _GB_OF_A_PROCESSOR) * _GB
+    stored = runs * _ARCHIVED_BYTES / _BYTES_OF_A_GB
+    return (
+        Item("objects", f"{objects:,.0f}", objects * _PUT),
+        Item("calls of the function", f"{calls:,.0f}", calls * PRICES.function_request),
+        Item("its duration", f"{gb_seconds:,.0f} GB-s", gb_seconds * PRICES.function_gb_second),
+        Item("storage of the month's lines", f"{stored:.1f} GB", stored * _STORED_GB_MONTH),
     )
 
 

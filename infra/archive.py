@@ -22,7 +22,7 @@ from infra.settings import Settings
 from infra.storage import Storage, kept
 
 _WRITES: Final = ["INSERT", "MODIFY"]
-"""What the archive hears of: no row that expires."""
+"""The events of the stream that matter to the archive: not those of rows that expire."""
 
 _BEGINS_WITH: Final = "prefix"
 
@@ -89,7 +89,7 @@ class ArchiveFunction(Construct):
             bounds=FunctionBounds(
                 Duration.minutes(2),
                 memory_mb=1024,
-                why="Turns up to 6 MB of records into lines, in seconds; nobody waits for it",
+                why="Turns up to 6 MB of records into lines, in seconds; no run and no caller waits for it",
             ),
         )
         # A changed job may have its payload in a row of its own.

@@ -19,6 +19,7 @@ SERVICES = (
     "ecs",
     "events",
     "lambda",
+    "s3",
     "secretsmanager",
     "sns",
     "sqs",

@@ -60,7 +60,9 @@ class TimeballStack(Stack):
             scan.grant_scaling(executors.provisioned, settings)
         WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
-        archive = ArchiveFunction(self, "Archive", maker, storage, queues) if settings.archiving.is_on else None
+        if settings.archiving.is_on:
+            archive = ArchiveFunction(self, "Archive", maker, storage, queues)
+            CfnOutput(self, "ArchiveBucket", value=archive.bucket.bucket_name)
         ticker = Ticker(self, "Ticker", scan.called, settings)
         if settings.has_canary:
             Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())
@@ -83,8 +85,6 @@ class TimeballStack(Stack):
         outputs["WatchQueue"] = queues.watch.queue.queue_url
         outputs["EventBus"] = bus.name
         outputs["EventsQueue"] = queues.events.queue.queue_url
-        if archive is not None:
-            outputs["ArchiveBucket"] = archive.bucket.bucket_name
         outputs["UnreadableQueue"] = queues.unreadable.queue_url
         for priority, feed in queues.by_priority.items():
             outputs[f"{priority.title()}Queue"] = feed.queue.queue_url

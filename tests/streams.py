@@ -137,5 +137,5 @@ def _meets(value: Any, rule: Any) -> bool:
         return bool(value == rule)
     ((name, wanted),) = rule.items()
     if name == "exists":
-        return (value is not None) == wanted
+        return (value is not None) is bool(wanted)
     return name == "prefix" and isinstance(value, str) and value.startswith(wanted)

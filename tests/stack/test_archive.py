@@ -2,16 +2,19 @@
 
 import copy
 import json
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from bench.bill import archive_month
 from infra.archive import ATTEMPTS, PATTERNS
+from infra.dependencies import SERVICES
 from infra.settings import PREFIX, Settings
-from tests.stack.conftest import KEY_ARN, Synthesized, synthesized
+from tests.stack.conftest import KEY_ARN, ROOT, Synthesized, synthesized
 from tests.stack.functions import short_name
 from timeball.aws.dynamodb.table import keys
 from timeball.domain.model.runs.run import TERMINAL
+from timeball.runtime import wiring
 from timeball.setting import SettingsError
 
 STREAM = "arn:aws:dynamodb:eu-central-1:111122223333:table/jobs-of-may/stream/2026-11-24T02:17:28.123"
@@ -188,3 +191,18 @@ def test_an_existing_table_is_archived_from_its_stream(tmp_path: Any) -> None:
 def test_settings_that_do_not_fit_are_refused(given: dict[str, object], problem: str) -> None:
     with pytest.raises(SettingsError, match=problem):
         Settings.read({PREFIX + name: value for name, value in given.items()})
+
+
+def test_a_month_costs_what_the_page_says() -> None:
+    page = (ROOT / "docs/archive.md").read_text()
+    columns = [archive_month(1e6), archive_month(1e6, seconds=300), archive_month(1e6, 20, 300)]
+    for lines in zip(*columns, strict=True):
+        assert f"| {lines[0].what} | {' | '.join(f'{line.dollars:.2f}' for line in lines)} |" in page
+    sums = (sum(line.dollars for line in lines) for lines in columns)
+    assert f"| **in all** | {' | '.join(f'**{dollars:.2f}**' for dollars in sums)} |" in page
+
+
+def test_the_layer_describes_each_service_of_which_functions_have_a_client() -> None:
+    services = get_args(get_type_hints(wiring._client.__wrapped__)["service"])
+    assert "s3" in services
+    assert {*services} <= {*SERVICES}

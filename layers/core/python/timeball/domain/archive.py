@@ -19,7 +19,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS, format_instant
 
 
 class LineKind(StrEnum):
-    """What a line is about: each kind has a folder of its own, and fields of its own."""
+    """The subject of a line: each kind has a folder and fields of its own."""
 
     RUNS = "runs"
     ATTEMPTS = "attempts"
