@@ -65,7 +65,7 @@ def encrypt(construct: Construct, settings: Settings) -> None:
 
 
 def let_use_key(stack: Stack, settings: Settings) -> None:
-    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues, buckets and the first key.
+    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues, buckets and keys.
 
     The actions come from the policies, so that a function with a new permission also gets the key's.
     """

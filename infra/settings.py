@@ -112,8 +112,9 @@ class Settings:
     tenants_table: str = setting("", "An existing tenants table; by default the stack makes its own", table_name)
     kms_key: str = setting(
         "",
-        "ARN of a KMS key in the same region that encrypts tables, queues, logs and the first key's parameter; its "
-        "[owner writes its policy](aws.md#a-key-of-your-own). Empty: AWS's own keys encrypt, free of charge",
+        "ARN of a KMS key in the same region that encrypts tables, queues, logs, the archive and the first key's "
+        "parameter; its [owner writes its policy](aws.md#a-key-of-your-own). Empty: AWS's own keys "
+        "encrypt, free of charge",
         key_arn,
     )
     warm_runs_per_second: int = whole(
