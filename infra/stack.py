@@ -67,11 +67,7 @@ class TimeballStack(Stack):
         if settings.has_canary:
             Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())
         if settings.has_alarms:
-            alarms = Alarms(self, "Alarms", settings, queues)
-            if settings.rolling.rollout == GRADUAL:
-                Rollout(self, "Rollout", settings, alarms.by_name)
-            if settings.alarming.dashboard != OFF:
-                Dashboard(self, "Dashboard", settings, queues, [*alarms.by_name.values()])
+            self._watch(settings, queues)
         before = {deployment.node.id, dependencies.node.id}
         deployment.around([child for child in self.node.children if child.node.id not in before])
 
@@ -93,6 +89,14 @@ class TimeballStack(Stack):
         let_use_key(self, settings)
         if settings.is_local:
             emulated.allow_batches(self)
+
+    def _watch(self, settings: Settings, queues: Queues) -> None:
+        """Add the alarms, and what needs them."""
+        alarms = Alarms(self, "Alarms", settings, queues)
+        if settings.rolling.rollout == GRADUAL:
+            Rollout(self, "Rollout", settings, alarms.by_name)
+        if settings.alarming.dashboard != OFF:
+            Dashboard(self, "Dashboard", settings, queues, [*alarms.by_name.values()])
 
 
 def _add_console(scope: Construct, maker: FunctionMaker, api: Api) -> None:
