@@ -103,7 +103,7 @@ def test_a_run_is_archived_as_the_api_shows_it() -> None:
     common = bare(line).keys() & answer.keys()
     assert {name: line[name] for name in common} == {name: answer[name] for name in common}
     assert bare(line).keys() - common == {"generation", "lastAttempt"}
-    assert answer.keys() - common == {"attempts", "maxRetries", "result", "retryPolicy", "waitingFor"}
+    assert answer.keys() - common == {"attempts", "consoleUrl", "maxRetries", "result", "retryPolicy", "waitingFor"}
     assert (line["tenantId"], line["jobId"], line["runId"]) == ("acme", "j", line["lineKey"])
     assert line["lastAttempt"] == answer["attempts"][-1]
     attempts = [bare(one) for one in shown(tape, LineKind.ATTEMPTS)]

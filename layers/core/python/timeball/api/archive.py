@@ -93,7 +93,8 @@ def _text_of_run(run: Run) -> str | None:
     if not run.is_terminal:
         return None
     last = None if run.last is None else attempt_answer(run.last)
-    return text_of(run_answer(run, ArchivedRun, generation=run.id.generation, last_attempt=last))
+    answer = run_answer(run, ArchivedRun, generation=run.id.generation, last_attempt=last)
+    return answer.model_dump_json(by_alias=True, exclude_unset=True, exclude={"console_url"})  # it may not last as long
 
 
 def _text_of_attempt(stored: StoredAttempt) -> str:
