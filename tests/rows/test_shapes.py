@@ -2,14 +2,36 @@
 
 from copy import deepcopy
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from tests.rows.kept import KeptRelease, releases
 from tests.rows.messages import READERS, complaints_about_messages, messages_now, with_more
-from tests.rows.shapes import complaints, shapes_now
+from tests.rows.shapes import KINDS, complaints, shapes_now
+from timeball.aws.dynamodb.store import store_over
+from timeball.aws.dynamodb.table.collection import TableAccess
+from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.shapes import Shape, Shapes
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.key import Key
+from timeball.domain.model.tenants.session import Session
+from timeball.domain.model.tenants.tenant import Tenant
+
+
+class AskedFor(dict[type, Shape]):
+    """Shapes that note the kinds for which the adapter asks."""
+
+    def get(self, kind: type, default: Any = None) -> Any:
+        self[kind] = default
+        return default
+
+
+def test_the_shape_of_each_kind_of_row_is_kept() -> None:
+    """A kind of row that is new in the adapter belongs into KINDS."""
+    asked: Any = AskedFor()
+    store_over(TableAccess(mock.Mock(), mock.Mock(), Mapper(), mock.Mock(), shapes=asked))
+    assert {*asked} | {Tenant, Key, Session} == {*KINDS}
 
 
 def test_a_row_has_the_shape_that_a_sealed_release_wrote_or_another_version() -> None:
