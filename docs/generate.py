@@ -18,6 +18,7 @@ from bench.scale.report import (
     scans_as_markdown,
     steps_as_markdown,
 )
+from docs.availability import agreements_as_markdown, outages_as_markdown
 from docs.writes import writes_as_markdown
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
@@ -62,6 +63,7 @@ def metrics() -> str:
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
+    "availability.md": {"outages": outages_as_markdown, "agreements": agreements_as_markdown},
     "drills.md": {"drills": drills_as_markdown},
     "runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
     "scale.md": {

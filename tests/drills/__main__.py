@@ -35,7 +35,7 @@ def main() -> int:
         return _play_calm(range(asked.first, asked.first + asked.calm))
     names = [asked.name] if asked.name else list(DRILLS)
     template, failed = alarms_template(PARTITIONS), False
-    print(f"{'drill':<20} {'alarm':<24} {'after':>8} {'at most':>8}  over after")
+    print(f"{'drill':<20} {'alarm':<24} {'after':>8} {'at most':>8}  over after, on time after")
     with ProcessPoolExecutor() as pool:
         for name, played in pool.map(_play, names, repeat(template)):
             drill, faults = DRILLS[name], faults_of(DRILLS[name], played)
@@ -47,7 +47,7 @@ def main() -> int:
                     else (f"{after} s", f"{drill.alarms.get(alarm, '?')} s", f"{max(played.over[alarm], 0)} s")
                 )
                 print(
-                    f"{name:<20} {alarm:<24} {times[0]:>8} {times[1]:>8}  {times[2]}",
+                    f"{name:<20} {alarm:<24} {times[0]:>8} {times[1]:>8}  {times[2]:<10}  {played.repaired} s",
                     flush=True,
                 )
             for fault in faults[:5]:

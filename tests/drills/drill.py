@@ -30,6 +30,8 @@ ON_TIME_MS: Final = SECOND_MS
 _BEFORE_MINUTES: Final = 360
 """For how long the deployment had run before: as long as the longest memory of an alarm that may page."""
 CANARY_MINUTES: Final = 5
+REPAIRED_SECONDS: Final = 10
+"""How long after the mend a run may begin late, in any drill."""
 _LEFT_MS: Final = MINUTE_MS
 """The newest fires, whose runs may not be over when a drill ends."""
 
@@ -68,6 +70,8 @@ class Drill:
     """How many runs a minute there had been before."""
     leaps: bool = False
     """Whether ticks are leaped over while nothing is due: of a drill that lasts for hours."""
+    repaired_within: int = REPAIRED_SECONDS
+    """How many seconds after the mend runs may begin late."""
     is_long: bool = False
     """Whether `make test` leaves it out."""
 
@@ -80,6 +84,8 @@ class Played:
     """The alarms that notify people, and after how many seconds of trouble each went off first."""
     over: Mapping[str, int]
     """After how many seconds of calm each was over."""
+    repaired: int
+    """After how many seconds of calm the last run that was still late began."""
     faults: Sequence[str]
     """What did not hold."""
 
@@ -123,8 +129,16 @@ def play(drill: Drill, template: Mapping[str, Any]) -> Played:
     begun = {name: (minutes[0] - broken_at) // SECOND_MS for name, minutes in found.items()}
     over = {name: (minutes[-1] + MINUTE_MS - mended_at) // SECOND_MS for name, minutes in found.items()}
     faults = [*_unkept(deployment), *drill.check(deployment, broken_at, mended_at)]
+    repaired = max(
+        (at - mended_at for at, call in deployment.calls if at >= mended_at and _is_late(at, call)), default=0
+    )
     deployment.close()
-    return Played(begun, over, faults)
+    return Played(begun, over, -(-repaired // SECOND_MS), faults)
+
+
+def _is_late(at: int, call: Call) -> bool:
+    """Return whether a run began late. Later attempts, and the canary, which may wait for a catch-up, do not count."""
+    return call.attempt == 1 and at - call.run.fire_at > ON_TIME_MS and call.run.job.tenant != OPERATORS
 
 
 def notified(template: Mapping[str, Any], series: Series, from_at: int, to_at: int) -> dict[str, list[int]]:
@@ -138,6 +152,8 @@ def faults_of(drill: Drill, played: Played) -> list[str]:
     """Return what a drill shows that it must not show."""
     faults = list(played.faults)
     faults += [f"{name} goes off after {played.alarms[name]} s" for name in played.alarms.keys() - drill.alarms.keys()]
+    if played.repaired > drill.repaired_within:
+        faults.append(f"a run begins late {played.repaired} s after the mend, not within {drill.repaired_within} s")
     for name, within in drill.alarms.items():
         seconds = played.alarms.get(name)
         if seconds is None:
