@@ -3,7 +3,8 @@
 `--faults` finds each deliberate fault that its story no longer shows, and searches this many stories for one that does
 (reseed.py). `--only graphs` plays this many stories in which jobs wait for jobs, and no others. Each `has_…` of a story
 and of its hardships (hardships.py) works likewise, and `--only keys,hot_rows` plays those that have both. `--dags`
-compares this many random graphs with a reference (tests/engine/dependencies/random_graphs.py).
+compares this many random graphs with a reference (tests/engine/dependencies/random_graphs.py). `--recover` plays this
+many stories in which rows, messages and watches are lost (recovery.py).
 """
 
 import argparse
@@ -15,11 +16,12 @@ from itertools import count, islice
 from time import perf_counter
 
 from tests.engine.dependencies import random_graphs
+from tests.simulation import recovery
 from tests.simulation.checker import complaints
 from tests.simulation.hardships import Hardships
 from tests.simulation.play import play
 from tests.simulation.reseed import reseed
-from tests.simulation.side_by_side import check, processes
+from tests.simulation.side_by_side import check, check_recovery, processes
 from tests.simulation.story import Story
 
 _SHOWN_EVERY = 200
@@ -32,6 +34,14 @@ def check_graph(seed: int) -> tuple[int, list[str]]:
         return seed, random_graphs.complaints(seed)
     except Exception as error:  # noqa: BLE001 - a graph that breaks off has failed
         return seed, [f"{type(error).__name__}: {error}"]
+
+
+_AGAIN: dict[Callable[[int], tuple[int, list[str]]], str] = {
+    check: "--trace {}",
+    check_recovery: "--recover --trace {}",
+    check_graph: "--dags --from {} --seeds 1",
+}
+"""The arguments that play one story again."""
 
 
 def main() -> int:
@@ -47,19 +57,21 @@ def main() -> int:
         "--only", metavar="CLASS", help="play only stories of a class, or of several: graphs or keys,hot_rows"
     )
     parser.add_argument("--dags", action="store_true", help="compare this many random graphs with a reference")
+    parser.add_argument("--recover", action="store_true", help="play stories of losses, and of recoveries from them")
+    parser.add_argument("--processes", type=int, help="how many stories are played at once")
     asked = parser.parse_args()
     if asked.trace is not None:
-        found = complaints(play(asked.trace, print))
+        found = recovery.complaints(asked.trace, print) if asked.recover else complaints(play(asked.trace, print))
         print("\n".join(found) or "every promise was kept")
         return bool(found)
     seeds: Sequence[int] = range(asked.first, asked.first + asked.seeds)
     if asked.only:
         of_class = (seed for seed in count(asked.first) if all(_has(seed, name) for name in asked.only.split(",")))
         seeds = [*islice(of_class, asked.seeds)]
-    with processes() as pool:
+    with processes(asked.processes) as pool:
         if asked.faults:
             return bool(reseed(pool, seeds))
-        return _play_all(pool, seeds, check_graph if asked.dags else check)
+        return _play_all(pool, seeds, check_graph if asked.dags else check_recovery if asked.recover else check)
 
 
 def _has(seed: int, name: str) -> bool:
@@ -74,7 +86,7 @@ def _play_all(pool: ProcessPoolExecutor, seeds: Sequence[int], play_one: Callabl
     for done, (seed, found) in enumerate(pool.map(play_one, seeds, chunksize=10), 1):
         if found:
             failed += 1
-            again = f"--trace {seed}" if play_one is check else f"--dags --from {seed} --seeds 1"
+            again = _AGAIN[play_one].format(seed)
             print(f"seed {seed}: {found[0]}\n  replay it: python -m tests.simulation {again}")
         if done % _SHOWN_EVERY == 0 or done == len(seeds):
             print(f"{done} of {len(seeds)} stories, {failed} failed, {perf_counter() - begun:.0f} s", flush=True)

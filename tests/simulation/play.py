@@ -12,6 +12,7 @@ from tests.simulation.actors.flow import come_again
 from tests.simulation.actors.generations import put_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.listings import list_tenants_runs
+from tests.simulation.actors.losses import lose_and_recover
 from tests.simulation.actors.operations import operate
 from tests.simulation.actors.pipelines import run_pipelines
 from tests.simulation.actors.quotas import (
@@ -54,9 +55,9 @@ _CALM_OF_TURNS_MS = 60 * MINUTE_MS
 _TURNS = (Reason.HOST_PACED, Reason.CIRCUIT_OPEN)
 
 
-def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
+def play(seed: int, trace: Callable[[str], None] = lambda _: None, kind: type[Story] = Story) -> Story:
     """Play a story to its end, and return it with everything that a checker needs."""
-    story = Story(seed, trace)
+    story = kind(seed, trace)
     story.clock.run(play_out(story))
     return story
 
@@ -89,9 +90,12 @@ async def play_out(story: Story) -> None:
     actors += [grow_below_events(story)] if story.has_event_graphs else []
     actors += [tell_of_ends(story)] if story.has_executions else []
     actors += [come_again(story, number) for number in (1, 2)] if story.has_flows else []
+    actors += [lose_and_recover(story)] if story.has_losses else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)
+    while story.is_mending:
+        await story.clock.sleep_until(story.clock.now() + SECOND_MS)
     story.calm_down()
     if makes_few(story):
         lift_making(story)

@@ -7,14 +7,15 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
+from tests.simulation import recovery
 from tests.simulation.checker import complaints
 from tests.simulation.faults import FAULTS
 from tests.simulation.play import play
 
 
-def processes() -> ProcessPoolExecutor:
+def processes(count: int | None = None) -> ProcessPoolExecutor:
     """Return a pool that plays stories. Garbage is collected seldom, because a story makes much of it and ends soon."""
-    return ProcessPoolExecutor(os.cpu_count(), initializer=_collect_seldom)
+    return ProcessPoolExecutor(count or os.cpu_count(), initializer=_collect_seldom)
 
 
 def check(seed: int, fault: str | None = None) -> tuple[int, list[str]]:
@@ -27,6 +28,15 @@ def check(seed: int, fault: str | None = None) -> tuple[int, list[str]]:
             return seed, complaints(play(seed))
         except Exception as error:  # noqa: BLE001 - a story that breaks off is a failed story
             return seed, [f"{type(error).__name__}: {error}"]
+
+
+def check_recovery(seed: int) -> tuple[int, list[str]]:
+    """Play one story of a loss. Return its seed and its complaints."""
+    logging.disable(logging.CRITICAL)
+    try:
+        return seed, recovery.complaints(seed)
+    except Exception as error:  # noqa: BLE001 - as above
+        return seed, [f"{type(error).__name__}: {error}"]
 
 
 def _collect_seldom() -> None:

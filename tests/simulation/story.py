@@ -116,6 +116,7 @@ class Story:
     scanners: list[Process] = field(default_factory=list)
     executors: dict[int, Process] = field(default_factory=dict)
     users: list[Process] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
     idle_slots: dict[LimiterKey, str] = field(default_factory=dict)
     idle_turns: dict[LimiterKey, str] = field(default_factory=dict)
     begun: list["asyncio.Task[None]"] = field(default_factory=list)
@@ -125,6 +126,12 @@ class Story:
     repartition_at: int | None = None
     is_calm: bool = False
     """Whether the story has its users, and no mishaps: a calm story (tests/drills/calm.py)."""
+    losses: list[Any] = field(default_factory=list)
+    """What was lost (world/loss.py), in stories of losses."""
+    loses_since: int = 0
+    loses_at: int = 0
+    is_mending: bool = False
+    """A loss is still to come, or an admin recovers from it."""
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
@@ -146,7 +153,7 @@ class Story:
         )
         self.store = (
             store_of_two_releases(self.seed, self.clock, self._new_random(), blur)
-            if hardships.has_two_releases
+            if hardships.has_two_releases and not self.has_losses
             else LaggingStore(self.clock, self._new_random(), blur)
         )
         self.rules = replace(self.rules, runs_per_message=5 if self.sends_together else 1)
@@ -307,6 +314,11 @@ class Story:
         return _CALM_EXECUTORS if self.is_calm else 3
 
     @property
+    def has_losses(self) -> bool:
+        """Whether rows, messages and watches are lost, and an admin recovers: no other story has that (recovery.py)."""
+        return False
+
+    @property
     def slowness(self) -> int:
         """How slowly one action follows another."""
         return 4 if self.is_long else 1
@@ -318,7 +330,9 @@ class Story:
     def new_process(self, name: str) -> Process:
         """Return a process with a clock that is slightly wrong."""
         skew_ms = self.random.randrange(-MOST_SKEW_MS, MOST_SKEW_MS + 1)
-        return Process(name, self.clock, self._new_random(), self.weather, skew_ms, trace=self._traced)
+        process = Process(name, self.clock, self._new_random(), self.weather, skew_ms, trace=self._traced)
+        self.processes.append(process)
+        return process
 
     def context(self, process: Process) -> Context:
         """Return the context of a process."""

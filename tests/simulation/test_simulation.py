@@ -29,6 +29,7 @@ _UNTOLD = {
     Reason.BAD_ITEMS,
     Reason.ITEMS_CANCELLED,
     Reason.RECOVERY_IN_DOUBT,
+    (RunState.WITHDRAWN, RunState.FAILED),
     (RunState.RETRYING, RunState.FAILED),
     (RunState.FAILED, RunState.SKIPPED),
     (RunState.CANCELLED, RunState.QUEUED),

@@ -8,6 +8,7 @@ from tests.domain.attempts.test_due import FAN, MARGIN_MS, NOW, RUN_ID
 from tests.engine.play import WORK
 from timeball.domain.attempts.recovery import (
     Repair,
+    as_new_as,
     lost_fires,
     made_due,
     repair_of,
@@ -41,7 +42,8 @@ def _job(delivery: Guarantee = OFTEN, schedule: Schedule | None = None, at: int 
         (QUEUED, OFTEN, Repair.MAKE_DUE),  # its message may be lost
         (replace(QUEUED, due_at=NOW), OFTEN, Repair.KEEP),
         (replace(QUEUED, state=RunState.RETRYING, due_at=NOW), OFTEN, Repair.KEEP),
-        (replace(QUEUED, state=RunState.WITHDRAWN), ONCE, Repair.KEEP),  # the resume of its job finds it
+        (replace(QUEUED, state=RunState.WITHDRAWN), OFTEN, Repair.RELEASE),  # its job is not paused: the pause is lost
+        (replace(QUEUED, state=RunState.WITHDRAWN), ONCE, Repair.DOUBT),
         (IN_LINE, OFTEN, Repair.EXPECT),
         (RUNNING, OFTEN, Repair.MAKE_DUE),
         (replace(RUNNING, fan=FAN), ONCE, Repair.MAKE_DUE),  # it calls nothing itself
@@ -51,13 +53,48 @@ def _job(delivery: Guarantee = OFTEN, schedule: Schedule | None = None, at: int 
         (replace(QUEUED, not_before=ASKED_AT + MARGIN_MS), ONCE, Repair.MAKE_DUE),  # it has not begun by any clock
         (replace(QUEUED, created_at=ASKED_AT), ONCE, Repair.MAKE_DUE),  # it was made after the loss
         (RUNNING, ONCE, Repair.DOUBT),
+        (replace(QUEUED, budget_at=ASKED_AT), ONCE, Repair.MAKE_DUE),  # a person has retried it since
         (replace(RUNNING, lease_until=ASKED_AT), ONCE, Repair.MAKE_DUE),  # its executor may live
         (replace(RUNNING, callback=Callback(NOW, ASKED_AT), due_at=ASKED_AT), ONCE, Repair.KEEP),  # its target has it
         (replace(RUNNING, claimed_at=ASKED_AT), ONCE, Repair.MAKE_DUE),
     ],
 )
 def test_a_live_run_is_repaired_as_its_row_says(run: Run, delivery: Guarantee, repair: Repair) -> None:
-    assert repair_of(run, _job(delivery), ASKED_AT, ASKED_AT, MARGIN_MS) is repair
+    assert repair_of(run, _job(delivery), ASKED_AT, MARGIN_MS) is repair
+
+
+def test_a_paused_job_keeps_its_withdrawn_runs() -> None:
+    job = replace(_job(), status=JobStatus.PAUSED)
+    assert repair_of(replace(QUEUED, state=RunState.WITHDRAWN), job, ASKED_AT, MARGIN_MS) is Repair.KEEP
+
+
+@pytest.mark.parametrize("status", [JobStatus.COMPLETED, JobStatus.FAILED])
+def test_a_live_row_of_a_one_off_that_has_ended_is_in_doubt(status: JobStatus) -> None:
+    job = replace(_job(schedule=Schedule(At(NOW))), status=status, next_fire_at=None, final_fire_at=NOW)
+    assert repair_of(QUEUED, job, ASKED_AT, MARGIN_MS) is Repair.DOUBT
+    assert repair_of(replace(QUEUED, budget_at=NOW), job, ASKED_AT, MARGIN_MS) is Repair.MAKE_DUE
+    assert repair_of(replace(RUNNING, lease_until=ASKED_AT), job, ASKED_AT, MARGIN_MS) is Repair.MAKE_DUE
+
+
+@pytest.mark.parametrize(
+    ("status", "final_seconds", "restart"),
+    [
+        (JobStatus.COMPLETED, 60, NOW + 20_000),  # its schedule has ended
+        (JobStatus.COMPLETED, 10, None),  # before since
+        (JobStatus.CANCELLED, 60, None),
+    ],
+)
+def test_of_the_jobs_that_have_ended_those_that_ran_out_are_planned_again(
+    status: JobStatus, final_seconds: int, restart: int | None
+) -> None:
+    job = replace(_job(), status=status, next_fire_at=None, final_fire_at=NOW + final_seconds * 1_000)
+    assert restart_of(job, NOW + 15_000) == restart
+
+
+def test_a_job_whose_row_is_old_gets_the_version_of_the_newest_row_ahead() -> None:
+    rows = [replace(QUEUED, decided_at_version=version) for version in (1, 3, 2)]
+    assert as_new_as(_job(), rows).schedule_version == 3
+    assert as_new_as(replace(_job(), schedule_version=5), rows).schedule_version == 5
 
 
 def test_a_run_under_way_is_due_when_its_lease_has_expired_by_any_clock() -> None:
@@ -104,7 +141,8 @@ def test_a_rewound_job_is_due_unless_it_is_paused_and_no_longer_knows_its_final_
 
 
 CLOSED = Blackouts(dates=spans_of([(NOW, NOW + 15_000)]))
-FROZEN = Blackouts(frozen=spans_of([(NOW + 15_000, NOW + 25_000)]))
+FROZEN = Blackouts(frozen=spans_of([(NOW + 15_000, NOW + 40_000)]))
+THAWED = Blackouts(frozen=spans_of([(NOW + 5_000, NOW + 25_000)]))
 
 
 @pytest.mark.parametrize(
@@ -113,8 +151,11 @@ FROZEN = Blackouts(frozen=spans_of([(NOW + 15_000, NOW + 25_000)]))
         (_job(), NOTHING, []),  # it may be called again
         (_job(ONCE), NOTHING, [0, 10, 20, 30]),
         (_job(ONCE), CLOSED, [20, 30]),
-        (_job(ONCE), FROZEN, [0, 10, 30]),
+        (_job(ONCE), FROZEN, [0, 10]),
+        (_job(ONCE), THAWED, [0, 10, 20, 30]),  # the freeze is over: its fires may have been caught up
         (replace(_job(ONCE), paused_at=NOW + 12_000), NOTHING, [0, 10]),
+        (replace(_job(ONCE), final_fire_at=NOW + 10_000), NOTHING, [0, 10]),
+        (replace(_job(ONCE), change=Change(NOW + 30_000)), NOTHING, []),  # all of its fires were planned later
         (replace(_job(ONCE), waits=True), NOTHING, []),
     ],
 )

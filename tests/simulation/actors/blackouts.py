@@ -21,7 +21,7 @@ async def freeze(user: Client, key: JobKey) -> None:
     Or disable and enable the tenant.
     """
     story, draw, now, number = user.story, user.story.random, user.process.now(), next(user.story.names)
-    if draw.random() < 0.3:
+    if draw.random() < 0.3 and not story.is_mending:
         await user.ask("disable", key, stop, key.tenant)
         await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))
         await user.ask("enable", key, start, key.tenant)

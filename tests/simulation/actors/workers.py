@@ -68,7 +68,7 @@ async def judge_dead_letters(story: Story) -> None:
         except UnavailableError:
             may_go = [False] * len(dead)
         for run, gone in zip(dead, may_go, strict=True):
-            if gone:
+            if gone and run in story.queue.dead:
                 story.queue.dead.remove(run)
 
 
@@ -94,7 +94,7 @@ async def watch_over_runs(story: Story) -> None:
             process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
             gone = await process.run(recheck, context, watches)
             for watch, is_gone in zip(watches, gone, strict=True):
-                if is_gone:
+                if is_gone and watch in story.queue.watches:
                     story.queue.drop_watch(watch)
             are_more = len(watches) == _WATCHES_AT_ONCE and all(gone)
 

@@ -19,7 +19,8 @@ def _each_move_is_legal(story: Story) -> Iterator[str]:
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None:
-            if after.state not in (RunState.QUEUED, RunState.SKIPPED):
+            in_doubt = after.reason is Reason.RECOVERY_IN_DOUBT
+            if after.state not in (RunState.QUEUED, RunState.SKIPPED) and not in_doubt:
                 yield f"born as {after.state}: {write}"
         elif before.state is not after.state and after.state not in MOVES[before.state]:
             yield f"{before.state} -> {after.state}: {write}"

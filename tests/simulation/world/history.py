@@ -87,6 +87,18 @@ class History:
         self.jobs.append(write)
         self._jobs[write.after.key].append(write)
 
+    def forget_run(self, run: RunId, standing: Run | None) -> list[Write[Run]]:
+        """Forget, and return, the writes of a run after a row of it; or all, if that is None."""
+        gone = _after(self._runs[run], standing)
+        self.runs = _without(self.runs, gone)
+        if standing is None:
+            self._runs_of[run.job].remove(run)
+        return gone
+
+    def forget_job(self, job: JobKey, standing: Job) -> None:
+        """Forget the writes of a job after a row of it."""
+        self.jobs = _without(self.jobs, _after(self._jobs[job], standing))
+
     def note_task(self, write: Write[Task]) -> None:
         """Keep a write of a task."""
         self.tasks.append(write)
@@ -205,3 +217,16 @@ class History:
         writes = self._runs[run]
         position = bisect_right(writes, at, key=lambda write: write.at)
         return writes[position - 1].after if position else None
+
+
+def _after(writes: list[Write[_Row]], standing: _Row | None) -> list[Write[_Row]]:
+    """Take the writes after a row from its writes."""
+    first = next((number for number, one in enumerate(writes, 1) if one.after is standing), 0)
+    gone = writes[first:]
+    del writes[first:]
+    return gone
+
+
+def _without(writes: list[Write[_Row]], gone: list[Write[_Row]]) -> list[Write[_Row]]:
+    names = {id(one) for one in gone}
+    return [one for one in writes if id(one) not in names]

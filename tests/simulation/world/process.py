@@ -65,7 +65,8 @@ class Process:
     """One process, and its own idea of the time. It is the clock of its world.
 
     `moments` counts the moments before and after each of its calls, `calls_left` is how many calls it may still begin,
-    and no call takes effect after `lives_until` (true time, ms).
+    no call takes effect after `lives_until` (true time, ms), and none that begins before `cut_off_until`, or in an
+    earlier `life`.
     """
 
     name: str
@@ -76,6 +77,8 @@ class Process:
     frozen_until: int = 0
     calls_left: int = _UNHEARD
     lives_until: int = LATEST
+    cut_off_until: int = 0
+    life: int = 0
     stop: Stop | None = None
     moments: int = 0
     trace: Callable[[str], None] = field(default=lambda _: None)
@@ -112,7 +115,7 @@ class Process:
     async def run(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run blocking work that yields at each of its calls: the engine's `Offload`."""
         inner = greenlet(work)
-        inner.process = self
+        inner.process, inner.life = self, self.life
         until = inner.switch(*args, **kwargs)
         while not inner.dead:
             await self.clock.alarm(cast("int", until))
@@ -159,14 +162,14 @@ class Process:
             return [calls[0]()]
         answers: dict[int, _T] = {}
         failures: dict[int, BaseException] = {}
-        lanes = [greenlet(call) for call in calls]
+        lanes, life = [greenlet(call) for call in calls], getattr(getcurrent(), "life", self.life)
         waiting = [(self.clock.now(), number) for number in range(len(lanes))]
         while waiting:
             until, number = heappop(waiting)
             if until > self.clock.now():
                 self.stand_aside(until)
             lane = lanes[number]
-            lane.process, lane.is_beside = self, True
+            lane.process, lane.is_beside, lane.life = self, True, life
             try:
                 said = lane.switch()
             except (Exception, CutOffError) as error:  # noqa: BLE001 - it is raised after the others have ended
@@ -189,6 +192,11 @@ class Process:
             raise UnavailableError("it fails at this moment")
         self.freeze(self.stop.milliseconds)
         self.aside()
+
+    def check_reach(self, begun_at: int) -> None:
+        """Raise UnavailableError if a call that began then (true time, ms) reaches nothing."""
+        if begun_at < self.cut_off_until or getattr(getcurrent(), "life", self.life) < self.life:
+            raise UnavailableError("the process is cut off")
 
     def fails(self, share: float) -> bool:
         """Return whether this call is one of those that fail."""
@@ -231,7 +239,7 @@ class _SimulatedPort:
             process.trace(f"{process.name} {name}: its process has ended")
             raise CutOffError
         process.calls_left -= 1
-        side = process.random.random()
+        begun_at, side = process.clock.now(), process.random.random()
         if process.stop is not None:
             process.reach()
         if side < _BEFORE:
@@ -242,6 +250,7 @@ class _SimulatedPort:
         if process.clock.now() > process.lives_until:
             process.trace(f"{process.name} {name}: its process has lived too long")
             raise CutOffError
+        process.check_reach(begun_at)
         answer = method(*args, **kwargs)
         if process.stop is not None:
             process.reach()

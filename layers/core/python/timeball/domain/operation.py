@@ -164,6 +164,10 @@ class Operation:
     """The cycle that is run again: its jobs are listed when it is asked for; None: no rerun."""
     since: int | None = None
     """From when on rows may be lost or old, if it is a recovery (ms); None: it is none."""
+    until: int | None = None
+    """Until when, if it repeats a recovery: when that one was asked for (ms); None: until its own creation."""
+    of_ended: bool = False
+    """It is a recovery that goes through the jobs that have ended, after those that are open."""
     children: Children | None = None
     """The effect of a cancel on the open children of its jobs; None: a job that has some is not cancelled."""
     status: OperationStatus = OperationStatus.RUNNING
@@ -218,7 +222,12 @@ class Operation:
         """The statuses of the jobs that it applies to if `match` names none: those in which the action makes sense."""
         if self.action is OperationAction.RETRY:
             return frozenset(JobStatus) - {JobStatus.CANCELLED}
-        return OPEN
+        return frozenset(JobStatus) - OPEN if self.of_ended else OPEN
+
+    @property
+    def lost_by(self) -> int:
+        """Until when rows may be lost or old (ms), if it is a recovery."""
+        return self.created_at if self.until is None else self.until
 
     @property
     def next_jobs(self) -> tuple[str, ...]:
@@ -263,7 +272,7 @@ def progressed(
 
 
 def _is_at(row: Operation) -> tuple[object, ...]:
-    return row.behind, row.through, row.listed, row.position
+    return row.of_ended, row.behind, row.through, row.listed, row.position
 
 
 def with_next_batch(row: Operation, found: NextBatch, now: int) -> Operation:
@@ -279,6 +288,9 @@ def with_next_batch(row: Operation, found: NextBatch, now: int) -> Operation:
         later = evolve(row, due_at=row.created_at + _SETTLE_MS)
         if not later.is_next(now):
             return later
+        if row.since is not None and not row.of_ended:
+            start = JobPosition()
+            return evolve(row, updated_at=now, of_ended=True, behind=start, through=start, batch=(), position=0)
         status = OperationStatus.FAILED if row.failed else OperationStatus.SUCCEEDED
         return evolve(row, updated_at=now, status=status, due_at=None, batch=())
     return evolve(

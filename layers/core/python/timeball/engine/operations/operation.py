@@ -171,9 +171,11 @@ def read_next_batch(context: Context, operation: Operation) -> NextBatch:
 def _positions(context: Context, operation: Operation) -> tuple[list[JobPosition], bool]:
     """Return what the listing names after `behind`, once each, and whether that is the end of the listing."""
     asked, after, found = _asked(operation), operation.behind, dict[JobPosition, None]()
+    # A job that a fast clock has created may have lost rows, too.
+    to_at = operation.created_at + (0 if operation.since is None else context.rules.margin_ms)
     while True:
         position = after.at, JobKey(operation.key.tenant, after.job_id)
-        query = ListQuery(asked.tenant, _AT_ONCE, to_at=operation.created_at, after=position, oldest_first=True)
+        query = ListQuery(asked.tenant, _AT_ONCE, to_at=to_at, after=position, oldest_first=True)
         named = name_jobs(context, asked, query)
         found |= dict.fromkeys(JobPosition(at, key.job_id) for at, key in named)
         if len(named) < _AT_ONCE or JobPosition(named[-1][0], named[-1][1].job_id) > operation.through:

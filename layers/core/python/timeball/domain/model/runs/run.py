@@ -36,7 +36,7 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
     ),
     RunState.RUNNING: frozenset({RunState.SUCCEEDED, RunState.RETRYING, RunState.FAILED, RunState.CANCELLED}),
     RunState.RETRYING: frozenset({RunState.QUEUED, RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
-    RunState.WITHDRAWN: frozenset({RunState.QUEUED, RunState.SKIPPED, RunState.CANCELLED}),
+    RunState.WITHDRAWN: frozenset({RunState.QUEUED, RunState.SKIPPED, RunState.CANCELLED, RunState.FAILED}),
     RunState.FAILED: frozenset({RunState.QUEUED, RunState.SUCCEEDED, RunState.SKIPPED}),
     RunState.SUCCEEDED: frozenset({RunState.QUEUED, RunState.SKIPPED}),
     RunState.SKIPPED: frozenset({RunState.QUEUED}),
