@@ -36,8 +36,8 @@ class Admin(Construct):
         self.called = live(self.function, maker.settings)
         rows = ["dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         allow(self.function, [*rows, *FIND], [storage.tenants.table_arn])
-        # It records changes, and stops a tenant by the row of its freezes.
-        allow(self.function, rows, [storage.jobs.table_arn])
+        # It records changes, stops a tenant by the row of its freezes, and begins a recovery in many tenants at once.
+        allow(self.function, [*rows, "dynamodb:PartiQLInsert"], [storage.jobs.table_arn])
         # It reads how many jobs a tenant has, what the tenant has cost, by the hour, and what is late and due of it.
         allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE, schema.NOTABLE, schema.DUE))
 

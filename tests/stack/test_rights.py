@@ -117,7 +117,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
         (
             "admin",
             {
-                "Jobs": KEEP | FIND,
+                "Jobs": KEEP | FIND | {"PartiQLInsert"},
                 "Jobs/index/listing": FIND,
                 "Jobs/index/by_state": FIND,
                 "Jobs/index/due": FIND,

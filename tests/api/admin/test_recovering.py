@@ -33,6 +33,17 @@ def test_the_same_request_under_its_key_begins_one_recovery(api: Api) -> None:
     assert api.call("POST", PATH, other, headers={"Idempotency-Key": "k"}).status == 422
 
 
+def test_a_second_recovery_of_a_loss_judges_by_the_instant_of_the_first(api: Api) -> None:
+    first = recover(api).body["operationId"]
+    api.clock.advance(60_000)
+    second = recover(api).body["operationId"]
+    api.clock.advance(60_000)
+    other = api.call("POST", PATH, {**BODY, "since": "2026-11-21T09:16:00Z"}).body["operationId"]
+    rows = {key.name: one for key, one in api.store.operations.items()}
+    assert rows[second].lost_by == rows[first].created_at < rows[second].created_at
+    assert rows[other].lost_by == rows[other].created_at
+
+
 def test_only_an_admin_of_the_operating_tenant_recovers(api: Api) -> None:
     assert api.call("POST", PATH, BODY, tenant="globex").status == 403
     assert api.call("POST", PATH, BODY, role="operator").status == 403

@@ -31,10 +31,12 @@ from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.operations.operations import ProgressAnswer, key_of
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, OperationKey
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.operation import JobMatch, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS
+from timeball.engine.operations.operation import list_operations
 from timeball.ports.tenants import ALL
 
 router = Router()
@@ -42,8 +44,9 @@ router = Router()
 MOST_DAYS: Final = 35
 """How far back DynamoDB restores a table."""
 
-_PER_SECOND: Final = 100
+_PER_SECOND: Final = 1_000
 _SHOWN: Final = 100
+_AT_ONCE: Final = 100
 
 
 class AdminOperationRequest(Strict):
@@ -104,21 +107,24 @@ def create_admin_operation(edge: ApiContext, request: Request) -> Reply:
     note(edge, request, Action.CREATE, Resource(ResourceKind.OPERATION, key.name))
     # The operating tenant comes last: its operation says that all of them exist.
     others = [name for name in _tenants(edge) if name != request.tenant]
-    for name in (*others, request.tenant):
-        asked = Operation(
-            key=OperationKey(name, key.name),
-            action=OperationAction.RECOVER,
-            match=JobMatch(),
-            per_second=_PER_SECOND,
-            shard=edge.context.shards.of(OperationKey(name, key.name)),
-            created_at=now,
-            updated_at=now,
-            by=request.by,
-            fingerprint=digest,
-            since=wanted.since,
-            due_at=now,
-        )
-        edge.context.store.operations.insert([asked], now)
+    asked = Operation(
+        key=key,
+        action=OperationAction.RECOVER,
+        match=JobMatch(),
+        per_second=_PER_SECOND,
+        shard=edge.context.shards.of(key),
+        created_at=now,
+        updated_at=now,
+        by=request.by,
+        fingerprint=digest,
+        since=wanted.since,
+        until=_until(edge, request.tenant, wanted.since),
+        due_at=now,
+    )
+    parts = [_of_tenant(edge, asked, name) for name in others]
+    for first in range(0, len(parts), _AT_ONCE):
+        edge.context.store.operations.insert(parts[first : first + _AT_ONCE], now)
+    edge.context.store.operations.insert([asked], now)
     location = f"/v1/admin/operations/{key.name}"
     return created(_answer(edge, key), location, is_repeated=standing is not None)
 
@@ -144,6 +150,18 @@ def _missing(wanted: AdminOperationRequest, said: set[str], now: int) -> Iterato
         yield FieldError("since", "Give the instant from which on rows, messages or watches may be lost.")
     if wanted.since is not None and not now - MOST_DAYS * DAY_MS <= wanted.since <= now:
         yield FieldError("since", f"Give an instant of the last {MOST_DAYS} days.")
+
+
+def _until(edge: ApiContext, tenant: str, since: int | None) -> int | None:
+    """Return when an earlier recovery of the same loss was asked for, if there is one: nothing was lost after it."""
+    earlier = list_operations(edge.context, tenant, _AT_ONCE).items
+    same = [one.lost_by for one in earlier if one.action is OperationAction.RECOVER and one.since == since]
+    return min(same, default=None)
+
+
+def _of_tenant(edge: ApiContext, asked: Operation, tenant: str) -> Operation:
+    key = OperationKey(tenant, asked.key.name)
+    return evolve(asked, key=key, shard=edge.context.shards.of(key))
 
 
 def _tenants(edge: ApiContext) -> list[str]:
