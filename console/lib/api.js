@@ -2,7 +2,8 @@
 
 import { heard } from "./time.js";
 
-const BASE = new URL(location.pathname.replace(/console\/?$/, ""), location.href); // with or without a slash
+/** The URL of the API, with a slash at its end, whether the page's has one or not. */
+export const BASE = new URL(location.pathname.replace(/console\/?$/, ""), location.href);
 
 /** An answer that is no success: `message` is a sentence that a person can act on. Status 0: there was no answer. */
 export class Problem extends Error {

@@ -141,6 +141,7 @@ tabs?.addEventListener("message", ({ data }) => {
   if (!data.body && data.etag !== one.etag) return;
   one.askedAt = clock();
   accept(one, data.body, data.etag);
+  if (!isAsking) plan();
   say();
 });
 

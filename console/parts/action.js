@@ -42,6 +42,7 @@ export function Button({ why, onClick, kind = "", label, children }) {
  * @property {"viewer"|"submitter"|"operator"|"admin"} role the least role that may do it
  * @property {{method: string, path: string, body?: unknown, ifMatch?: string, isOnce?: boolean}} request `isOnce`: send an
  *   idempotency key
+ * @property {{method: string, path: string, body?: unknown}[]} [before] requests that are sent first
  * @property {any} touches what it will do, and to how much
  * @property {any} undo how to take it back
  * @property {string} [done] the sentence after it
@@ -60,7 +61,7 @@ export function Action({ name, label, role, why, kind = "small", children, ...re
 }
 
 /** The dialog of an action. */
-export function Confirm({ name, title, request, touches, undo, done, onDone, onClose, asks, kind = "" }) {
+export function Confirm({ name, title, request, before = [], touches, undo, done, onDone, onClose, asks, kind = "" }) {
   const [isBusy, busy] = useState(false);
   const [problem, fail] = useState(null);
   const once = useRef(newOnce()).current;
@@ -69,6 +70,7 @@ export function Confirm({ name, title, request, touches, undo, done, onDone, onC
     fail(null);
     try {
       if (asks) await allowChanges();
+      for (const { method, path, body } of before) await call(method, path, { body });
       const { method, path, body, ifMatch, isOnce } = request;
       const answer = await call(method, path, { body, ifMatch, once: isOnce ? once : undefined });
       onClose();

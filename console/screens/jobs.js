@@ -58,7 +58,7 @@ function matched(filters) {
 }
 
 const COLUMNS = [
-  { title: "Job", isHead: true, className: "name", cell: ({ jobId, name }) => html`<${JobLink} id=${jobId} />${name && name !== jobId && html`<br /><span class="quiet break">${name}</span>`}` },
+  { title: "Job", isHead: true, className: "name", cell: ({ jobId, name }) => html`<${JobLink} id=${jobId} />${name && name !== jobId && html`<span class="quiet break short" title=${name}>${name}</span>`}` },
   { title: "Status", cell: ({ status }) => html`<${State} of=${status} />` },
   { title: "Schedule", className: "wide", cell: (job) => html`<${Schedule} job=${job} />` },
   { title: "Next", cell: ({ nextRunAt, timezone }) => (nextRunAt ? html`<${Time} at=${nextRunAt} zone=${timezone} /><br /><${Away} at=${nextRunAt} />` : html`<span class="quiet">None</span>`) },

@@ -2,8 +2,10 @@
 
 import { html } from "../vendor/htm-preact.js";
 import { useLive } from "../lib/live.js";
+import { later } from "../lib/later.js";
 import { FULL_AFTER_MS, bar, fires, headline, needs, signs } from "../lib/now.js";
 import { duration, serverNow, useSecond } from "../lib/time.js";
+import { hasOnlyExamples } from "../lib/tour.js";
 import { CONCERNS, counted, matchText, waitsForRun, waitsText, willNotText } from "../lib/words.js";
 import { Action } from "../parts/action.js";
 import { Shape, State } from "../parts/badge.js";
@@ -13,6 +15,7 @@ import { Panel } from "../parts/panel.js";
 import { Away, Since, Time } from "../parts/time.js";
 
 const MOST_FIRES = 25;
+const Tour = later(() => import("../parts/tour.js"));
 
 export default function Now() {
   const { body, at, problem } = useLive("/v1/now", { busy: ({ running }) => running.length > 0, fullAfter: FULL_AFTER_MS });
@@ -22,6 +25,7 @@ export default function Now() {
   return html`
     <h1 class="headline"><span class=${`tone-${tone}`}><${Shape} name=${tone === "good" ? "check" : "warning"} /></span> ${text}</h1>
     <${Health} body=${body} seen=${seen} />
+    ${hasOnlyExamples(body) && html`<${Tour} />`}
     <div class="columns">
       <div class="column">
         <${Needs} all=${body.needsAttention} />

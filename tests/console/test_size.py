@@ -40,5 +40,11 @@ def test_the_first_paint_stays_small() -> None:
     assert sum(_SIZES[path] for path in first) <= 55 * _KB
 
 
+def test_the_index_names_all_modules_of_the_first_paint_so_that_they_load_at_once() -> None:
+    index = (_FOLDER / "index.html").read_text(encoding="utf-8")
+    modules = (_imported("app.js") | _imported("screens/now.js")) - {"app.js"}
+    assert set(re.findall(r'"modulepreload" href="DIGEST/([^"]+)"', index)) == modules
+
+
 def test_all_stays_small() -> None:
     assert sum(size for path, size in _SIZES.items() if path.endswith((".html", ".css", ".js", ".svg"))) <= 100 * _KB

@@ -26,6 +26,7 @@ from timeball.engine.context import Rules
 from timeball.ports.due_index import Owner
 from timeball.ports.target import Answer as TargetAnswer
 from timeball.ports.target import Call
+from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.verdict import ACCEPTED, answered
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
@@ -85,7 +86,8 @@ class World:
         self.service.target = cast("Any", self.target)
         self.service.is_watching = True
         self.api = Api(self.store, self.clock)
-        self._handle = build_api(replace(self.api.edge, context=self.play.context(), console=""))
+        addresses = parse_rules("127.0.0.0/8")
+        self._handle = build_api(replace(self.api.edge, context=self.play.context(), console="", addresses=addresses))
         self._authorize = Authorizer(self.api.tenants, self.clock)
         self.keys = {role.value: self._key(role, number) for number, role in enumerate(Role)}
         self._requests = 0

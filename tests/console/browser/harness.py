@@ -84,9 +84,13 @@ class Pages:
         at: str = "#/",
         may_change: bool = False,
         zone: str = "Europe/Berlin",
+        script: str = "",
         **context: Any,
     ) -> Page:
-        """Open a place of the console in a context of its own; without a role nobody is logged in."""
+        """Open a place of the console in a context of its own; without a role nobody is logged in.
+
+        `script` runs before the page's own.
+        """
         made = self.browser.new_context(
             viewport={"width": width, "height": _HEIGHT},
             color_scheme=theme,
@@ -95,7 +99,7 @@ class Pages:
             **context,
         )
         self._contexts.append(made)
-        made.add_init_script(_REPORTS)
+        made.add_init_script(_REPORTS + script)
         if role is not None:
             session = json.dumps(json.dumps(session_of(server, role, may_change=may_change)))
             made.add_init_script(f'sessionStorage["timeball.session"] ??= {session}')
