@@ -18,7 +18,7 @@ export function Search({ name, label, hint }) {
     timer.current = setTimeout(() => filter({ [name]: value.trim() }, { quietly: true }), wait);
   };
   return html`<form class="search" role="search" onSubmit=${(event) => (event.preventDefault(), typed(text, 0))}>
-    <input type="search" aria-label=${label} placeholder=${hint ?? label} value=${text} spellcheck="false" autocomplete="off"
+    <input type="search" aria-label=${label} placeholder=${hint ?? label} value=${text} spellcheck=${false} autocomplete="off"
       onInput=${(event) => typed(event.target.value, PAUSE_MS)} />
   </form>`;
 }
@@ -58,7 +58,7 @@ export function Chosen({ of }) {
   if (!all.length) return null;
   return html`<ul class="chosen" aria-label="Filters">
     ${all.map(({ name, label, value }) => html`<li key=${`${name}=${value}`} class="chip-held">
-      <span class="quiet">${label}</span> <span class="clip">${value}</span>
+      <span class="quiet">${label}</span> <span class="break">${value}</span>
       <button type="button" class="plain" aria-label=${`Remove the filter ${label} ${value}`}
         onClick=${() => filter({ [name]: query.getAll(name).filter((one) => one !== value) })}><${Shape} name="cross" /></button>
     </li>`)}

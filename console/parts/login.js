@@ -29,7 +29,7 @@ export function Login({ why, problem }) {
     ${shown && html`<${Refused} problem=${shown} />`}
     <form onSubmit=${enter}>
       <label for="key">API key</label>
-      <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="tb_…" value=${key}
+      <input id="key" type="password" autocomplete="off" spellcheck=${false} placeholder="tb_…" value=${key}
         onInput=${(event) => type(event.target.value)} />
       <button type="submit" class="primary" disabled=${isBusy}>Log in</button>
     </form>

@@ -115,11 +115,11 @@ function What({ spec, change, isNew, id, name }) {
   const url = spec.handler ?? (spec.target?.type === "http" ? spec.target.url : null);
   const write = (value) => change(spec.handler === undefined && spec.target ? { target: { ...spec.target, url: value } } : { handler: value });
   return html`<${Panel} title="What to call">
-    ${isNew && html`<${Field} label="Id" hint="Optional; without it Timeball makes one."><input type="text" value=${id} spellcheck="false" autocomplete="off" onInput=${(event) => name(event.target.value)} /><//>`}
+    ${isNew && html`<${Field} label="Id" hint="Optional; without it Timeball makes one."><input type="text" value=${id} spellcheck=${false} autocomplete="off" onInput=${(event) => name(event.target.value)} /><//>`}
     <${Field} label="Name"><input type="text" maxlength="200" value=${spec.name ?? ""} onInput=${(event) => change({ name: event.target.value || undefined })} /><//>
     ${url === null
       ? html`<p class="quiet">It calls ${spec.taskId ? `the task ${spec.taskId}` : `a target of the type ${spec.target?.type}`}: change that in the JSON.</p>`
-      : html`<${Field} label="URL, or the id of a task" hint="Other targets, headers and secrets: in the JSON."><input type="text" inputmode="url" value=${url} placeholder="https://example.com/report" spellcheck="false" onInput=${(event) => write(event.target.value)} /><//>`}
+      : html`<${Field} label="URL, or the id of a task" hint="Other targets, headers and secrets: in the JSON."><input type="text" inputmode="url" value=${url} placeholder="https://example.com/report" spellcheck=${false} onInput=${(event) => write(event.target.value)} /><//>`}
     <${Payload} spec=${spec} change=${change} />
   <//>`;
 }
@@ -134,7 +134,7 @@ function Payload({ spec, change }) {
     if (!value.trim() || payload !== undefined) change({ payload });
   };
   return html`<${Field} label="Payload, as JSON" hint=${isWrong ? "This is no JSON; the last one that was is kept." : ""}>
-    <textarea rows="3" spellcheck="false" aria-invalid=${isWrong} value=${text} onInput=${(event) => typed(event.target.value)}></textarea><//>`;
+    <textarea rows="3" spellcheck=${false} aria-invalid=${isWrong} value=${text} onInput=${(event) => typed(event.target.value)}></textarea><//>`;
 }
 
 function When({ spec, change }) {
@@ -145,12 +145,12 @@ function When({ spec, change }) {
     <fieldset><legend class="unseen">When</legend><div class="chips">${WHENS.map(([name, label]) => html`<label key=${name} class="choice"><input type="radio" name="when" checked=${kind === name} onChange=${() => choose(name)} /> ${label}</label>`)}</div></fieldset>
     ${!kind && html`<p class="quiet">It runs ${spec.dependsOn ? "after other jobs" : "on events"}: see the JSON.</p>`}
     ${kind === "cronExpression" && html`<div class="fields">
-      <${Field} label="Cron expression" hint="Minute, hour, day of the month, month, day of the week."><input type="text" value=${spec.cronExpression} spellcheck="false" onInput=${(event) => change({ cronExpression: event.target.value })} /><//>
-      <${Field} label="Time zone"><input type="text" list="zones" value=${spec.timezone ?? ""} spellcheck="false" onInput=${(event) => change({ timezone: event.target.value || undefined })} /><//>
+      <${Field} label="Cron expression" hint="Minute, hour, day of the month, month, day of the week."><input type="text" value=${spec.cronExpression} spellcheck=${false} onInput=${(event) => change({ cronExpression: event.target.value })} /><//>
+      <${Field} label="Time zone"><input type="text" list="zones" value=${spec.timezone ?? ""} spellcheck=${false} onInput=${(event) => change({ timezone: event.target.value || undefined })} /><//>
       <datalist id="zones">${Intl.supportedValuesOf("timeZone").map((zone) => html`<option key=${zone} value=${zone}></option>`)}</datalist></div>`}
     ${kind === "everySeconds" && html`<${Field} label="Seconds between fires"><input type="number" min="1" value=${spec.everySeconds} onInput=${whole("everySeconds")} /><//>`}
     ${kind === "delaySeconds" && html`<${Field} label="Seconds from now"><input type="number" min="0" value=${spec.delaySeconds} onInput=${whole("delaySeconds")} /><//>`}
-    ${kind === "scheduleAt" && html`<${Field} label="Instant, with its offset" hint=${`Such as ${new Date(Date.now() + 3_600_000).toISOString().slice(0, 19)}Z`}><input type="text" value=${spec.scheduleAt} spellcheck="false" onInput=${(event) => change({ scheduleAt: event.target.value })} /><//>`}
+    ${kind === "scheduleAt" && html`<${Field} label="Instant, with its offset" hint=${`Such as ${new Date(Date.now() + 3_600_000).toISOString().slice(0, 19)}Z`}><input type="text" value=${spec.scheduleAt} spellcheck=${false} onInput=${(event) => change({ scheduleAt: event.target.value })} /><//>`}
   <//>`;
 }
 
@@ -219,7 +219,7 @@ function Json({ spec, set }) {
     if (isMap) set(next);
   };
   return html`<details class="panel"><summary>JSON</summary>
-    <${Field} label="The job, as JSON" hint=${text === null ? "" : "This is no JSON of a job yet."}><textarea rows="14" spellcheck="false" value=${shown} onInput=${(event) => typed(event.target.value)}></textarea><//>
+    <${Field} label="The job, as JSON" hint=${text === null ? "" : "This is no JSON of a job yet."}><textarea rows="14" spellcheck=${false} value=${shown} onInput=${(event) => typed(event.target.value)}></textarea><//>
   </details>`;
 }
 

@@ -49,7 +49,7 @@ function Reruns({ jobId, path, failed }) {
     <${Action} name="Rerun failed and after" role="operator" why=${failed ? "" : "No run of this cycle has failed."} title="Rerun what failed, and all after it?" request=${rerun("failedAndDownstream")} undo=${undo}
       touches="The failed runs, and every run that depends on them, also those that have succeeded." done="They run again." />
     <${Action} name="Rerun all" role="operator" title="Rerun the whole cycle?" request=${rerun("all")} undo=${undo} touches="Every run of this cycle, in the order of the graph." done="The cycle runs again." />
-    <${Action} name="Run a new cycle" role="operator" title=${`Run ${jobId} and all after it now?`} request=${{ method: "POST", path: `/v1/jobs/${encodeURIComponent(jobId)}/trigger`, body: { downstream: true }, isOnce: true }}
+    <${Action} name="Run a new cycle" role="submitter" title=${`Run ${jobId} and all after it now?`} request=${{ method: "POST", path: `/v1/jobs/${encodeURIComponent(jobId)}/trigger`, body: { downstream: true }, isOnce: true }}
       undo="Cancel its runs." touches=${`A cycle beside the schedule: ${jobId}, then all jobs that depend on it, by their rules.`} done="A new cycle is on its way." />
   </div>`;
 }

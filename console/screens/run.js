@@ -145,7 +145,7 @@ function EditAndRetry({ path, job }) {
   const payload = parsed(shown);
   return html`<${Action} name="Edit and retry" title="Retry with another payload?" role="operator" request=${{ method: "POST", path: `${path}/retry`, body: { payload: payload ?? null } }}
     touches=${html`<label>Payload, as JSON
-      <textarea rows="8" spellcheck="false" value=${shown} onInput=${(event) => write(event.target.value)}></textarea></label>
+      <textarea rows="8" spellcheck=${false} value=${shown} onInput=${(event) => write(event.target.value)}></textarea></label>
       <p class=${payload === undefined ? "tone-bad" : "quiet"}>${payload === undefined ? "This is no JSON: as it is, null would be sent." : "This run is called with it; the job keeps its own."}</p>`}
     undo="Cancel the run before its call leaves, and retry with the former payload." done="The run is retried with the new payload." />`;
 }

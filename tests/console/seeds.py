@@ -76,6 +76,8 @@ def hostile(world: World) -> None:
                 "maxRetries": 0,
             },
         )
+        reports = {"handler": f"{SHOP}/accept", "completion": "callback", "delaySeconds": 1, "maxRetries": 0}
+        world.send("PUT", f"/v1/jobs/report-{number}", reports)
     freeze = {
         "from": format_instant(world.clock.now() + 2 * HOUR_MS),
         "to": format_instant(world.clock.now() + 3 * HOUR_MS),
@@ -83,7 +85,11 @@ def hostile(world: World) -> None:
         "reason": HOSTILE[0],
     }
     world.send("POST", "/v1/freezes", freeze)
-    world.advance(3600)
+    world.advance(60)
+    for number, error in enumerate(HOSTILE):
+        run = world.send("GET", f"/v1/jobs/report-{number}")["latestRun"]
+        world.send("POST", f"/v1/runs/{run['runId']}/fail", {"attempt": 1, "error": error})
+    world.advance(3540)
 
 
 def large(world: World) -> None:

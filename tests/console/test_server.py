@@ -51,7 +51,7 @@ def test_jobs_run_when_the_clock_is_moved(console: ConsoleServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "jobs", "groups"), [("empty", 0, 0), ("demo", 17, 3), ("hostile", len(HOSTILE), len(HOSTILE))]
+    ("seed", "jobs", "groups"), [("empty", 0, 0), ("demo", 17, 3), ("hostile", 2 * len(HOSTILE), 2 * len(HOSTILE))]
 )
 def test_a_seed_makes_what_it_promises(console: ConsoleServer, seed: str, jobs: int, groups: int) -> None:
     console.seed(seed)

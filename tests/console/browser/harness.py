@@ -122,9 +122,9 @@ class Pages:
 
 
 def shown(page: Page) -> None:
-    """Wait until the screen shows its first answer."""
+    """Wait until the screen and its lists show their first answers."""
     expect(page.locator("main h1").first).to_be_visible()
-    expect(page.get_by_text("Loading…", exact=True)).to_have_count(0)
+    expect(page.get_by_text("Loading…", exact=True).or_(page.locator("[aria-busy=true]"))).to_have_count(0)
 
 
 def look_at(page: Page, width: int, theme: Theme) -> list[str]:
@@ -132,7 +132,7 @@ def look_at(page: Page, width: int, theme: Theme) -> list[str]:
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": _HEIGHT})
     where = f"{width} {theme}"
-    found = [f"{where}: scrolls sideways"] if _is_too_wide(page) else []
+    found = [f"{where}: scrolls sideways"] if is_too_wide(page) else []
     # A theme changes colours alone.
     return found + [f"{where}: {one}" for one in violations(page, *(["color-contrast"] if theme == "dark" else []))]
 
@@ -144,6 +144,7 @@ def violations(page: Page, *rules: str) -> list[str]:
     return [f"{one['id']}: {[node['html'][:200] for node in one['nodes']][:4]}" for one in answer]
 
 
-def _is_too_wide(page: Page) -> bool:
+def is_too_wide(page: Page) -> bool:
+    """Return whether the page scrolls sideways."""
     wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     return bool(wide)
