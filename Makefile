@@ -129,6 +129,10 @@ scale: $(VENV)/packages.stamp ## Play each stage in virtual time at its limits; 
 	@$(BIN)/python -m bench.scale
 	@$(BIN)/python -m docs.generate
 
+.PHONY: screenshots
+screenshots: setup ## Draw the documents' screenshots of the console anew, after a change of its pages
+	@$(BIN)/python -m tests.console.browser.screenshots
+
 .PHONY: synth
 synth: setup ## Synthesize the CloudFormation template into cdk.out
 	@$(NODE) node_modules/aws-cdk/bin/cdk synth --quiet --no-notices

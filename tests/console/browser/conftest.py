@@ -4,17 +4,14 @@ Playwright keeps an event loop running in the thread of the tests, so it is clos
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.console.browser.harness import Pages
+from tests.console.browser.harness import Pages, chromium, launched
 from tests.console.server import ConsoleServer
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,14 +23,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
+    if chromium() is None:
         # .ci/run sets CI: there the tests must not be left out.
         stop = pytest.fail if os.environ.get("CI") else pytest.skip
         stop("No Chromium here, so no page is tested: install Debian's package `chromium`.")
     expect.set_options(timeout=20_000)  # a busy machine
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        opened = launched(playwright)
         yield opened
         opened.close()
 

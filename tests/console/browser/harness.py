@@ -2,11 +2,12 @@
 
 import json
 import re
+import shutil
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, expect
 
 from tests.console.server import ConsoleServer
 
@@ -40,12 +41,23 @@ SCREENS = {
 }
 """Each screen, with a place of the shop at work. A test opens each, in both themes and widths, as each role."""
 
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _HEIGHT = 900
 _AXE = Axe()
 _REPORTS = """
 addEventListener("securitypolicyviolation", ({violatedDirective, blockedURI, sample}) =>
   console.error(`CSP: ${violatedDirective} ${blockedURI} ${sample}`));
 """
+
+
+def chromium() -> str | None:
+    """Return the path of this machine's Chromium."""
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def launched(playwright: Playwright) -> Browser:
+    """Start the browser."""
+    return playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
 
 
 def session_of(server: ConsoleServer, role: Role, *, may_change: bool = False) -> dict[str, Any]:
@@ -85,11 +97,12 @@ class Pages:
         may_change: bool = False,
         zone: str = "Europe/Berlin",
         script: str = "",
+        fixed_at: int | None = None,
         **context: Any,
     ) -> Page:
         """Open a place of the console in a context of its own; without a role nobody is logged in.
 
-        `script` runs before the page's own.
+        `script` runs before the page's own. The page's clock goes on, or stands at `fixed_at` (ms).
         """
         made = self.browser.new_context(
             viewport={"width": width, "height": _HEIGHT},
@@ -104,6 +117,8 @@ class Pages:
             session = json.dumps(json.dumps(session_of(server, role, may_change=may_change)))
             made.add_init_script(f'sessionStorage["timeball.session"] ??= {session}')
         page = made.new_page()
+        if fixed_at is not None:
+            page.clock.set_fixed_time(fixed_at)
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self._said.append(f"{error.name}: {error.message}\n{error.stack}"))
         page.goto(server.url + at)
