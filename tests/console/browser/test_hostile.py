@@ -1,36 +1,101 @@
-"""Names, tags, owners and errors that try to be more than text stay text."""
+"""Names, tags, payloads, answers, errors and addresses that try to be more than text stay text, on 360 pixels too."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.console.browser.harness import WIDTHS, Pages, look_at, shown
+from tests.console.browser.harness import Pages, is_too_wide, shown
 from tests.console.seeds import HOSTILE
 from tests.console.server import ConsoleServer
 
-_LISTS = ("#/", "#/jobs", "#/failures", "#/settings")
-_OF_A_JOB = tuple(f"#/jobs/hostile-0{part}" for part in ("", "/upcoming", "/settings", "/changes", "/cost", "/edit"))
+_CUT = """
+() => [...document.querySelectorAll("main *, dialog *")].filter((one) => {
+  const {overflowX, textOverflow} = getComputedStyle(one);
+  const isField = one.matches("input, textarea, select");
+  const isCut = textOverflow === "ellipsis" || ["hidden", "clip"].includes(overflowX);
+  return isCut && !isField && !one.closest(".unseen") && one.scrollWidth > one.clientWidth + 1;
+}).map((one) => one.outerHTML.slice(0, 120))
+"""
+"""The elements that hide a part of their text."""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_hostile_texts_are_inert_on_every_screen(pages: Pages, console: ConsoleServer, width: int) -> None:
-    console.seed("hostile")
-    page = pages.page_of(console, "operator", width, may_change=True)
-    run = console.send("GET", "/v1/jobs/hostile-0/runs")["items"][0]["runId"]
-    for place in (*_LISTS, *_OF_A_JOB, f"#/runs/{run}"):
-        page.goto(console.url + place)
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[ConsoleServer]:
+    with ConsoleServer() as server:
+        server.seed("hostile")
+        yield server
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_hostile_texts_stay_text_and_are_shown_whole_on_every_screen(
+    pages: Pages, hostile: ConsoleServer, width: int
+) -> None:
+    page = pages.page_of(hostile, "admin", width, may_change=True)
+    for place, texts in _places(hostile).items():
+        page.goto(hostile.url + place)
         shown(page)
-        assert "broken" not in page.title()
-        assert page.locator("main img, main script, main iframe").count() == 0
-        assert not look_at(page, width, "light"), place
-    page.goto(f"{console.url}#/jobs")
-    shown(page)
-    expect(page.get_by_text(HOSTILE[0], exact=True).first).to_be_visible()
+        _check(page, place, texts)
 
 
-def test_a_hostile_address_is_inert(pages: Pages, console: ConsoleServer) -> None:
-    page = pages.page_of(console)
-    page.goto(f"{console.url}#/jobs/%3Cimg%20src=x%20onerror=alert(1)%3E/%zz/nothing")
-    expect(page.get_by_text("There is no such page.")).to_be_visible()
-    page.goto(f"{console.url}#/jobs?q=%3Cscript%3E&tag=x:%22%3E%3Cimg%3E")
-    expect(page.get_by_text("No job matches.")).to_be_visible()
-    assert page.locator("main img, main script").count() == 0
+def test_hostile_addresses_and_answers_stay_text(pages: Pages, hostile: ConsoleServer) -> None:
+    pages.allowed += ["status of 40[04]"]
+    page = pages.page_of(hostile, "viewer", 360)
+    for number, text in enumerate(HOSTILE):
+        part = quote(text, safe="")
+        places = [
+            f"#/jobs/{part}",
+            f"#/runs/{part}",
+            f"#/jobs?tag=kind:{part}&q={part}",
+            f"#/settings/limits?name={part}",
+        ]
+        for place in [places[number % len(places)], f"#/failures?error={part}&jobId={part}"]:
+            page.goto(hostile.url + place)
+            expect(page.get_by_text("Loading…", exact=True)).to_have_count(0)
+            _check(page, place, [])
+
+
+def test_hostile_texts_stay_text_in_dialogs(pages: Pages, hostile: ConsoleServer) -> None:
+    page = pages.page_of(hostile, "admin", 360, may_change=True)
+    for place, button, text in (
+        ("#/failures", "Discard the 1 failure of report-0", HOSTILE[0]),
+        ("#/failures", "Discard the 1 failure of report-3", HOSTILE[3]),
+        ("#/settings/freezes", "Lift the freeze", ""),
+        ("#/jobs/hostile-0", "Pause", ""),
+    ):
+        page.goto(hostile.url + place)
+        page.get_by_role("button", name=button).first.click()
+        expect(page.get_by_role("dialog")).to_contain_text(text)
+        _check(page, button, [])
+        page.keyboard.press("Escape")
+
+
+def _places(server: ConsoleServer) -> dict[str, list[str]]:
+    """Return each place, with the texts that it must show."""
+    every, three = [*HOSTILE], [0, 2, 3]
+    found = {"#/": [HOSTILE[0]], "#/jobs": every, "#/failures": every, "#/settings/freezes": [HOSTILE[0]]}
+    found |= {"#/settings/changes": []}
+    for number in three:
+        name = HOSTILE[number]
+        job = f"#/jobs/hostile-{number}"
+        found |= {job: [name], f"{job}/upcoming": [name], f"{job}/settings": [name], f"{job}/cost": [name]}
+        found |= {f"{job}/changes": [name], f"{job}/edit": []}
+        for kind in ("hostile", "report"):
+            run = server.send("GET", f"/v1/jobs/{kind}-{number}/runs")["items"][-1]["runId"]
+            found[f"#/runs/{run}"] = [name]
+    return found
+
+
+def _check(page: Page, place: str, texts: list[str]) -> None:
+    main = page.locator("main")
+    for text in texts:
+        # JSON escapes quotation marks.
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        content = main.text_content() or ""
+        assert text in content or escaped in content, f"{place}: {text} is not shown whole"
+    assert "Timeball" in page.title(), place
+    assert main.locator("img, script, iframe, [onerror]").count() == 0, place
+    assert page.locator("a[href^='javascript']").count() == 0, place
+    assert not is_too_wide(page), f"{place} scrolls sideways"
+    assert page.evaluate(_CUT) == [], place
