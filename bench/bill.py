@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import CALLS_OF_A_BATCH, PRICES, QUEUE_REQUESTS_OF_A_BATCH, SECONDS_A_MONTH
 from timeball.engine.scanning.pulse import EVERY_MS
-from timeball.ports.due_index import BEAT_MS
 
 QUEUES, EXECUTORS_QUEUES = 5, 3
 """The queues that functions consume: three priorities, watches, and events."""
 
 _POLLS_A_SECOND = 5 / 20
 """Polls of an idle queue by Lambda's five pollers, each of which waits for 20 s (documented)."""
-_OVERLAP = 62 / 60
-"""A loop of the ticker begins each minute, and the loop before it ends within two seconds."""
+_OVERLAP = 63 / 60
+"""A loop of the ticker begins each minute, and the loop before it ends within three seconds."""
 _STANDBY = 58 / 60
 """A loop that stands by ends a minute later, and polls each fifth second until then."""
 _EXPRESS_GB = 64 / 1024
@@ -52,8 +51,12 @@ _PUT, _STORED_GB_MONTH = 5 / _MILLION, 0.023
 """S3's prices of an object that is put, and of a GB."""
 _USD_OF_A_LONE_RUN = 24.16 / _MILLION
 """What a run costs that is due alone (docs/aws.md)."""
-_IDLE_AFTER_SECONDS, _IDLE_SCANS = 65, 3
-"""A scan counts as idle a minute after it found something; then each third scan reads."""
+_IDLE_AFTER_SECONDS, _IDLE_SECONDS = 65, 3
+"""A scan counts as idle a minute after it found something; then the next one is three seconds later."""
+_BUSY_SCAN_CPU_MS = 1.0
+"""The processor time of a scan that queries; `make bench` measures it."""
+_IDLE_BEAT_SECONDS = 6
+"""Such scans note every second time that they go on (BEAT_MS of 5 s)."""
 _CANARY_SECONDS = 300
 HOURS_A_MONTH = 730
 
@@ -82,20 +85,20 @@ def idle_month(
     """
     gigabytes = scan_mb / 1024
     ticking = SECONDS_A_MONTH * _OVERLAP
-    seconds = ticking * partitions
-    billed_ms = cpu_ms * _GB_OF_A_PROCESSOR / gigabytes + 2 * _ROUND_TRIP_MS
-    gb_seconds = seconds * billed_ms / 1000 * gigabytes
+    scans = ticking * partitions / _IDLE_SECONDS
+    billed_ms = _billed_ms(cpu_ms, gigabytes)
+    gb_seconds = scans * billed_ms / 1000 * gigabytes
     polled = QUEUES - EXECUTORS_QUEUES if pollers else QUEUES
     polls = polled * _POLLS_A_SECOND * SECONDS_A_MONTH
     starts = SECONDS_A_MONTH / 60
     express = ticking * _EXPRESS_GB
-    reads = seconds * read_units
-    beats = SECONDS_A_MONTH * SECOND_MS / BEAT_MS * partitions
+    reads = scans * read_units
+    beats = SECONDS_A_MONTH / _IDLE_BEAT_SECONDS * partitions
     log_gb = partitions * SECONDS_A_MONTH * SECOND_MS / EVERY_MS * _LINE_BYTES / _BYTES_OF_A_GB if metrics else 0
     return (
         Item("the ticker's duration", f"{express:,.0f} GB-s", express * PRICES.express_gb_second),
         Item("the ticker's starts", f"{starts:,.0f}", starts * PRICES.express_start),
-        Item("the scan's calls", f"{seconds:,.0f}", seconds * PRICES.function_request),
+        Item("the scan's calls", f"{scans:,.0f}", scans * PRICES.function_request),
         Item(
             f"the scan's duration, {billed_ms:.0f} ms each",
             f"{gb_seconds:,.0f} GB-s",
@@ -108,6 +111,11 @@ def idle_month(
         Item("the metric `Ticks`", f"{metrics}", metrics * PRICES.metric_month),
         Item("its lines in the log", f"{log_gb:.2f} GB", log_gb * PRICES.log_gb),
     )
+
+
+def _billed_ms(cpu_ms: float, gigabytes: float) -> float:
+    """Return the duration that a scan is billed for: its processor time, and two requests one after the other."""
+    return cpu_ms * _GB_OF_A_PROCESSOR / gigabytes + 2 * _ROUND_TRIP_MS
 
 
 def watched_month() -> Sequence[Item]:
@@ -123,12 +131,14 @@ def canary_month(seconds: int, shards: int = 4) -> Sequence[Item]:
     """Return what a month of a canary costs: its runs, and the scans that are not idle for a minute after each."""
     runs = SECONDS_A_MONTH / seconds
     busy = min(1, _IDLE_AFTER_SECONDS / seconds) * SECONDS_A_MONTH
-    reads = busy * shards * 0.5 * (1 - 1 / _IDLE_SCANS)
+    scans = busy * (1 - 1 / _IDLE_SECONDS)
+    scan = PRICES.function_request + shards * 0.5 * PRICES.read_unit
+    scan += _billed_ms(_BUSY_SCAN_CPU_MS, _GB) / 1000 * _GB * PRICES.function_gb_second
     metrics = len(METRICS_OF_A_CANARY)
     return (
         Item("the canary's runs", f"{runs:,.0f}", runs * _USD_OF_A_LONE_RUN),
         Item("the metrics of its runs", f"{metrics}", metrics * PRICES.metric_month),
-        Item("reads of scans that are not idle", f"{reads:,.0f} units", reads * PRICES.read_unit),
+        Item("scans for a minute after each", f"{scans:,.0f}", scans * scan),
     )
 
 

@@ -231,14 +231,15 @@ def idle(endpoint: Endpoint, shards: str = "4") -> Mapping[str, float]:
     clock = VirtualClock(parse_instant("2026-11-21T12:00:00Z"))  # near midnight a scan queries two days
     context = scan_context()
     context = replace(context, clock=clock, rules=replace(context.rules, shards=int(shards)))
-    owner, sweeps = Owner("2026", "a"), Sweeps()
+    owner, sweeps, wait_ms = Owner("2026", "a"), Sweeps(), SECOND_MS
 
     def scans(count: int) -> Measured:
+        nonlocal wait_ms
         measured = Measured()
         with measured.of(endpoint):
             for _ in range(count):
-                clock.advance(SECOND_MS)
-                scan(context, 0, owner, sweeps)
+                clock.advance(wait_ms)
+                wait_ms = (3 if scan(context, 0, owner, sweeps).idle else 1) * SECOND_MS
         return measured
 
     first_of_all, _, later = scans(1), scans(_FIRST_SCANS), scans(_SCANS)

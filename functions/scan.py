@@ -1,4 +1,4 @@
-"""The scan function, which the ticker calls each second for each partition."""
+"""The scan function, which the ticker calls each second for each partition, and each third second while it is idle."""
 
 import logging
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ start(scan_context)
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
-    """Scan a partition; return whether there is a backlog, and whether a newer loop of the ticker has taken over."""
+    """Scan a partition; return whether there is a backlog, nothing to do, or a newer loop that has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
     engine = scan_context()
     began_at = engine.clock.now()
@@ -39,4 +39,4 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     flush(engine)
     if done.candidates or done.superseded:  # an empty line each second would cost more than the scan's reads
         log.info("scanned", extra={"partition": partition, **asdict(done)})
-    return {"backlog": done.backlog, "superseded": done.superseded}
+    return {"backlog": done.backlog, "idle": done.idle, "superseded": done.superseded}

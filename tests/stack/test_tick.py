@@ -82,6 +82,13 @@ def test_the_execution_that_ticks_gives_a_scan_its_partition_and_their_number() 
     assert {*payload} == {*names, "owner"}
 
 
+@pytest.mark.parametrize(("answer", "seconds"), [({"idle": True}, 3), ({"idle": False}, 1), ({}, 1)])
+def test_an_idle_loop_ticks_each_third_second(answer: dict[str, bool], seconds: int) -> None:
+    states = {"result": {"Payload": {"superseded": False, "backlog": False, **answer}}}
+    asked = [(SECOND + passed, {"states": states}) for passed in (0, 56, 999)]
+    assert _evaluated(STATES["Scan"]["Assign"]["next"], asked) == [SECOND // 1000 + seconds] * 3
+
+
 def test_a_superseded_loop_asks_again_every_five_seconds_until_its_standby_is_over() -> None:
     now = SECOND // 1000
     states = {"result": {"Payload": {"superseded": True, "backlog": False}}}

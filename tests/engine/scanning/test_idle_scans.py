@@ -1,5 +1,7 @@
 """After a minute without finds two of three scans make no query; jobs stored before are found no later than usual."""
 
+from collections import Counter
+
 import pytest
 
 from tests.engine.play import NOW, Play, spec
@@ -65,4 +67,34 @@ def test_a_job_stored_meanwhile_is_sent_at_most_two_seconds_later(second: int) -
 def test_after_a_find_each_scan_makes_queries_for_a_minute() -> None:
     sweeps = Sweeps(found_at=NOW)
     later = NOW + MINUTE_MS - SECOND_MS
-    assert [open_through(sweeps, later + ms, NOW) for ms in range(0, SECOND_MS, 100)] == [NOW] * 10
+    assert [open_through(sweeps, 0, later + ms, NOW) for ms in range(0, SECOND_MS, 100)] == [NOW] * 10
+
+
+def test_the_next_idle_scan_is_asked_for_in_three_seconds_and_queries() -> None:
+    play, sweeps = Play(), Sweeps()
+    scan_for(play, sweeps, 65)
+    play.clock.advance(3 * SECOND_MS)
+    for _ in range(20):
+        before = sweeps.queried_at[0]
+        assert scan(play.context(), 0, OWNER, sweeps).idle
+        assert sweeps.queried_at[0] > before
+        play.clock.advance(3 * SECOND_MS)
+
+
+def test_a_scan_that_finds_anything_asks_for_the_next_one_in_a_second() -> None:
+    play, sweeps = Play(), Sweeps()
+    scan_for(play, sweeps, 90)
+    play.store_jobs([spec("soon", At(play.clock.now() + 5 * SECOND_MS))])
+    play.clock.advance(3 * SECOND_MS)
+    assert not scan(play.context(), 0, OWNER, sweeps).idle
+
+
+def test_a_process_that_scans_two_partitions_in_turn_queries_for_both_while_idle() -> None:
+    play, sweeps, asked = Play(), Sweeps(), Counter[int]()
+    scan_for(play, sweeps, 90)
+    for _ in range(10):
+        play.clock.advance(3 * SECOND_MS)
+        for partition in (0, 1):
+            scan(play.context(), partition, OWNER, sweeps, partitions=2)
+            asked[partition] += sweeps.queried_at.get(partition) == play.clock.now()
+    assert asked == {0: 10, 1: 10}

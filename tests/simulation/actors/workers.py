@@ -36,7 +36,7 @@ async def scan_each_second(story: Story, number: int) -> None:
 
 
 async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Owner, Sweeps, int]) -> None:
-    """Scan a partition at each second, until the time is up or a newer loop owns the partition."""
+    """Scan a partition as the ticker does, until the time is up or a newer loop owns the partition."""
     context, chunk = story.context(process), story.hardships.chunk
     while story.clock.now() < until:
         began_at = process.now()
@@ -50,7 +50,8 @@ async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Ow
             again_at = story.clock.now() + 5 * SECOND_MS
             await story.clock.sleep_until(min(again_at, until) if story.hardships.has_standby else until)
         elif found is None or not found.backlog:
-            await process.sleep_until(process.now() // SECOND_MS * SECOND_MS + SECOND_MS)
+            seconds = 3 if found is not None and found.idle else 1
+            await process.sleep_until(process.now() // SECOND_MS * SECOND_MS + seconds * SECOND_MS)
 
 
 async def judge_dead_letters(story: Story) -> None:

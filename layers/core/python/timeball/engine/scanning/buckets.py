@@ -5,8 +5,9 @@ days: today, and around midnight its neighbour. Older days are queried once a mi
 day on, a few in each scan. A day is drained when it is found empty an hour after its end; the oldest day moves over
 drained days alone. By then no process is left that could still write there, and a lagging index has caught up.
 
-If nothing was found for a minute, only every third scan queries the open days, and looks that much further ahead.
-Entries that exist are found no later because of that; only new entries wait up to two seconds more.
+If nothing was found for a minute, a scan queries the open days at most every third second, looks that much further
+ahead, and asks the ticker for the next scan three seconds later. Entries that exist are found no later because of that;
+only new entries wait up to two seconds more.
 
 Entries that cannot be processed are at the head of their bucket and hide nothing: a pass continues after them, and a
 bucket with more than a page is read further (shares.py). A scan reads two more things: whether its owner still drives
@@ -33,7 +34,7 @@ _MAX_DAYS = 4
 
 _IDLE_AFTER_MS = MINUTE_MS
 _REST_MS = 2_500
-"""Of scans that come each second, some ms early or late, every third one then queries."""
+"""Of scans that come each second, some ms early or late, every third one then queries; of later ones, each."""
 
 _FURTHER_MS = 2_000
 """How much further such a scan looks ahead, because the next scans do not query."""
@@ -72,8 +73,8 @@ class Sweeps:
     """The owner for which it last took a partition, and when (ms)."""
     found_at: int | None = None
     """When it last found anything, or began (ms)."""
-    queried_at: int = 0
-    """When it last queried the open days (ms)."""
+    queried_at: dict[int, int] = field(default_factory=dict)
+    """When it last queried the open days of each partition (ms)."""
     shards: int = 0
     """The greatest number of shards that was ever used."""
     shards_read_at: int = 0
@@ -91,15 +92,22 @@ def begin(sweeps: Sweeps, shard: int, oldest_day_at: int | None, now: int) -> No
     sweeps.older[shard] = Older(oldest_at, oldest_at, now)
 
 
-def open_through(sweeps: Sweeps, now: int, horizon_at: int) -> int | None:
+def open_through(sweeps: Sweeps, partition: int, now: int, horizon_at: int) -> int | None:
     """Return through when (ms) a scan queries the open days; None to omit them, because it found nothing lately."""
     if sweeps.found_at is None:
         sweeps.found_at = now
-    is_idle = now >= sweeps.found_at + _IDLE_AFTER_MS
-    if is_idle and now < sweeps.queried_at + _REST_MS:
+    if not is_idle(sweeps, now):
+        sweeps.queried_at[partition] = now
+        return horizon_at
+    if now < sweeps.queried_at.get(partition, 0) + _REST_MS:
         return None
-    sweeps.queried_at = now
-    return horizon_at + _FURTHER_MS if is_idle else horizon_at
+    sweeps.queried_at[partition] = now
+    return horizon_at + _FURTHER_MS
+
+
+def is_idle(sweeps: Sweeps, now: int) -> bool:
+    """Return whether this process has found nothing for a minute, so that its scans may be three seconds apart."""
+    return sweeps.found_at is not None and now >= sweeps.found_at + _IDLE_AFTER_MS
 
 
 def to_ask(sweeps: Sweeps, shard: int, now: int, horizon_at: int, through_at: int | None) -> list[DueQuery]:
@@ -171,7 +179,8 @@ def noting_ticks(sweeps: Sweeps, partition: int, owner: Owner) -> Iterator[None]
     try:
         yield
     except Exception:
-        sweeps.owned[partition], sweeps.queried_at = (owner, LATEST), 0
+        sweeps.owned[partition] = (owner, LATEST)
+        sweeps.queried_at.pop(partition, None)
         raise
     if partition in sweeps.owned and sweeps.owned[partition][1] == LATEST:
         del sweeps.owned[partition]

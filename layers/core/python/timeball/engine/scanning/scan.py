@@ -84,11 +84,13 @@ _MAX_NOMINATED = 6_000
 class ScanResult:
     """The result of a scan. `backlog`: more is due and this scan made progress, so the next may follow at once.
 
+    `idle`: nothing was found for a minute, and this scan looked ahead for the next two, which may be left out.
     `overdue_ms`: how long ago the oldest job or run should have been processed, by priority; empty: none was overdue.
     """
 
     superseded: bool = False
     backlog: bool = False
+    idle: bool = False
     candidates: int = 0
     sent: int = 0
     skipped: int = 0
@@ -123,7 +125,7 @@ def scan(
     for shard in unknown:
         buckets.begin(sweeps, shard, stored.get(shard), now)
     ask = partial(_ask, context)
-    through_at = buckets.open_through(sweeps, now, horizon_at)
+    through_at = buckets.open_through(sweeps, partition, now, horizon_at)
     first = ask([query for shard in shards for query in buckets.to_ask(sweeps, shard, now, horizon_at, through_at)])
     moved = buckets.note_pages(sweeps, first, now)
     given = shared(sweeps, first, ask, context.clock, context.weights_of)
@@ -134,6 +136,7 @@ def scan(
         context.store.due.move_oldest_day(shard, oldest_day_at)
     if work.failure is not None and not work.done.progressed:
         raise work.failure
+    work.done.idle = through_at is not None and buckets.is_idle(sweeps, now)
     work.done.backlog |= work.done.progressed and (given.more or len(given.candidates) > _MAX_NOMINATED)
     return work.done
 
