@@ -1,8 +1,11 @@
 """Recoveries over the API: one request for all tenants, whose progress the operating tenant reads."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.api.client import Answer, Api
+from timeball.api.app import build_api
 
 PATH = "/v1/admin/operations"
 BODY = {"action": "recover", "since": "2026-11-21T09:15:00Z"}
@@ -63,6 +66,14 @@ def test_only_an_admin_of_the_operating_tenant_recovers(api: Api) -> None:
 )
 def test_a_bad_request_names_each_bad_field(api: Api, body: dict[str, str], bad: list[str]) -> None:
     assert api.call("POST", PATH, body).bad_fields() == bad
+
+
+def test_rows_that_have_expired_are_not_taken_for_lost_ones(api: Api) -> None:
+    """Recovered from an instant before their expiry, they would run again."""
+    api.handle = build_api(replace(api.edge, retention_days=3))
+    answer = api.call("POST", PATH, {"action": "recover", "since": "2026-11-18T12:00:00Z"})
+    assert answer.bad_fields() == ["since"]
+    assert "the last 2 days; runs that ended earlier have expired by retention_days" in answer.text
 
 
 def test_an_operation_of_one_tenant_is_none_over_all(api: Api) -> None:

@@ -81,6 +81,7 @@ def _api() -> Handler:
             signing_secrets(context).accepted,
             parse_callers(settings.iam_callers),
             parse_prices(settings.prices),
+            settings.mapper.retention_days,
             settings.execute_memory_mb / 1024,
             bus=event_bus(),
             allowed=parse_arns(settings.targets, stack_name()),

@@ -42,7 +42,7 @@ from timeball.ports.tenants import ALL
 router = Router()
 
 MOST_DAYS: Final = 35
-"""How far back DynamoDB restores a table."""
+"""How far back DynamoDB restores a table. Rows that have expired meanwhile would look lost, and run again."""
 
 _PER_SECOND: Final = 1_000
 _SHOWN: Final = 100
@@ -57,7 +57,8 @@ class AdminOperationRequest(Strict):
     action: Literal["recover"] | None = Field(None, description="The operation.")
     since: Instant | None = Field(
         None,
-        description=f"From when on rows, messages or watches may be lost, or rows old; at most {MOST_DAYS} days ago.",
+        description=f"From when on rows, messages or watches may be lost, or rows old; at most {MOST_DAYS} days ago, "
+        "and less long ago than finished runs are kept (`retention_days`).",
     )
 
 
@@ -96,7 +97,8 @@ def create_admin_operation(edge: ApiContext, request: Request) -> Reply:
     """Begin a recovery in each tenant; repeat the answer to the same Idempotency-Key and body."""
     body, now = read_body(request), edge.context.clock.now()
     wanted, given, errors = read_fields(AdminOperationRequest, body)
-    errors += _missing(wanted, {*given, *(error.field for error in errors)}, now)
+    most_days = min(MOST_DAYS, edge.retention_days - 1)
+    errors += _missing(wanted, {*given, *(error.field for error in errors)}, now, most_days)
     idempotent = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
@@ -143,13 +145,14 @@ def get_admin_operation(edge: ApiContext, request: Request) -> Reply:
     return ok(_answer(edge, OperationKey(request.tenant, name)))
 
 
-def _missing(wanted: AdminOperationRequest, said: set[str], now: int) -> Iterator[FieldError]:
+def _missing(wanted: AdminOperationRequest, said: set[str], now: int, most_days: int) -> Iterator[FieldError]:
     if "action" not in said:
         yield FieldError("action", "Say what to do: recover.")
     if "since" not in said:
         yield FieldError("since", "Give the instant from which on rows, messages or watches may be lost.")
-    if wanted.since is not None and not now - MOST_DAYS * DAY_MS <= wanted.since <= now:
-        yield FieldError("since", f"Give an instant of the last {MOST_DAYS} days.")
+    if wanted.since is not None and not now - most_days * DAY_MS <= wanted.since <= now:
+        kept = "" if most_days == MOST_DAYS else "; runs that ended earlier have expired by retention_days"
+        yield FieldError("since", f"Give an instant of the last {most_days} days{kept}.")
 
 
 def _until(edge: ApiContext, tenant: str, since: int | None) -> int | None:

@@ -72,6 +72,8 @@ class ApiContext:
     """The AWS callers that may sign requests instead of sending a key, by principal."""
     prices: Prices = PRICES
     """The prices by which costs are calculated."""
+    retention_days: int = 90
+    """How long finished jobs and runs are kept."""
     executor_gb: float = 0.75
     """The memory of an executor (GB), for costs."""
     bus: EventBus | None = None

@@ -110,6 +110,11 @@ def is_idle(sweeps: Sweeps, now: int) -> bool:
     return sweeps.found_at is not None and now >= sweeps.found_at + _IDLE_AFTER_MS
 
 
+def may_rest(sweeps: Sweeps, partition: int, now: int) -> bool:
+    """Return whether a scan that began now (ms) queried for the next two as well, which may be left out."""
+    return sweeps.queried_at.get(partition) == now and is_idle(sweeps, now)
+
+
 def to_ask(sweeps: Sweeps, shard: int, now: int, horizon_at: int, through_at: int | None) -> list[DueQuery]:
     """Return the queries for a shard now: its open days through `through_at`, if any, and the next older days."""
     first_open = day_of(now - _STILL_OPEN_MS)

@@ -136,7 +136,7 @@ def scan(
         context.store.due.move_oldest_day(shard, oldest_day_at)
     if work.failure is not None and not work.done.progressed:
         raise work.failure
-    work.done.idle = through_at is not None and buckets.is_idle(sweeps, now)
+    work.done.idle = buckets.may_rest(sweeps, partition, now)
     work.done.backlog |= work.done.progressed and (given.more or len(given.candidates) > _MAX_NOMINATED)
     return work.done
 
