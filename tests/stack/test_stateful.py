@@ -22,6 +22,7 @@ LASTING: Final = {
     "AWS::EC2::EIP": (),
     "AWS::Events::EventBus": ("Name",),
     "AWS::Logs::LogGroup": ("LogGroupName",),
+    "AWS::S3::Bucket": ("BucketName",),
     "AWS::SNS::Topic": ("TopicName",),
     "AWS::SQS::Queue": ("QueueName", "FifoQueue"),
     "AWS::StepFunctions::StateMachine": ("StateMachineName", "StateMachineType"),
@@ -61,6 +62,7 @@ WITHOUT_DATA: Final = {
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",
     "AWS::Lambda::Version",
+    "AWS::S3::BucketPolicy",
     "AWS::SNS::Subscription",
     "AWS::SNS::TopicPolicy",
     "AWS::SQS::QueuePolicy",
@@ -77,6 +79,7 @@ STACKS: Final = {
     "with a key": "keyed_stack",
     "with fixed addresses": "fixed_stack",
     "with a gradual rollout": "gradual_stack",
+    "with an archive": "archive_stack",
 }
 
 
@@ -100,7 +103,7 @@ def test_no_lasting_resource_has_another_logical_id_name_key_or_policy(
     assert lasting_of(request.getfixturevalue(STACKS[name])) == dict(sorted(expected.items()))
 
 
-def test_tables_outlive_their_stack_and_nothing_else_does() -> None:
+def test_tables_and_the_archive_outlive_their_stack_and_nothing_else_does() -> None:
     every = json.loads(KEPT.read_text())
     kept = {
         resource["type"]: resource["policies"]
@@ -108,7 +111,10 @@ def test_tables_outlive_their_stack_and_nothing_else_does() -> None:
         for resource in named.values()
         if resource["policies"] != ["Delete", "Delete"]
     }
-    assert kept == {"AWS::DynamoDB::GlobalTable": ["RetainExceptOnCreate", "Retain"]}
+    assert kept == {
+        "AWS::DynamoDB::GlobalTable": ["RetainExceptOnCreate", "Retain"],
+        "AWS::S3::Bucket": ["RetainExceptOnCreate", "Retain"],
+    }
 
 
 @pytest.mark.parametrize("name", STACKS)
