@@ -5,6 +5,10 @@ import { heard } from "./time.js";
 /** The URL of the API, with a slash at its end, whether the page's has one or not. */
 export const BASE = new URL(location.pathname.replace(/console\/?$/, ""), location.href);
 
+/** How long an answer may take. The gateway waits 30 s for one, and a change that was sent has then taken effect or not. */
+const READ_MS = 15_000;
+const OTHER_MS = 35_000;
+
 /** An answer that is no success: `message` is a sentence that a person can act on. Status 0: there was no answer. */
 export class Problem extends Error {
   /** @param {number} status @param {{type?: string, detail?: string, title?: string, errors?: {field: string, message: string}[]}} body @param {number} retryAfter seconds */
@@ -40,14 +44,16 @@ export function newOnce() {
  * Send one request; throw a Problem for any answer but 2xx and 304.
  * @param {string} method
  * @param {string} path such as `/v1/jobs?limit=50`
- * @param {{body?: unknown, key?: string|null, etag?: string, ifMatch?: string, once?: string}} options `etag`: answer
- *   304 if it still is the same; `ifMatch`: refuse with 412 if it is not; `once`: the idempotency key
+ * @param {{body?: unknown, key?: string|null, etag?: string, ifMatch?: string, isNew?: boolean, once?: string}} options
+ *   `etag`: answer 304 if it still is the same; `ifMatch`: refuse with 412 if it is not; `isNew`: refuse with 412 if there
+ *   is one; `once`: the idempotency key
  * @returns {Promise<{status: number, body: any, etag: string|null}>}
  */
-export async function send(method, path, { body, key, etag, ifMatch, once } = {}) {
+export async function send(method, path, { body, key, etag, ifMatch, isNew, once } = {}) {
   const headers = { Accept: "application/json" };
   if (key) headers.Authorization = `Bearer ${key}`;
   if (etag) headers["If-None-Match"] = etag;
+  if (isNew) headers["If-None-Match"] = "*";
   if (ifMatch) headers["If-Match"] = ifMatch;
   if (once) headers["Idempotency-Key"] = once;
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -55,6 +61,7 @@ export async function send(method, path, { body, key, etag, ifMatch, once } = {}
   try {
     response = await fetch(new URL(path.replace(/^\//, ""), BASE), {
       method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store",
+      signal: AbortSignal.timeout(method === "GET" ? READ_MS : OTHER_MS),
     });
     text = await response.text();
   } catch {

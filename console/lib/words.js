@@ -101,6 +101,9 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
 }
 
+/** Whether the settings of a job have headers whose values are not shown. */
+export const hidesHeaders = ({ target }) => Object.values(target?.headers ?? {}).includes(null);
+
 /** Which jobs a match of the API names, in words. */
 export function matchText({ all, jobIds, taskId, tags }) {
   if (all) return "All jobs";

@@ -6,6 +6,7 @@ import { refresh, useLive } from "../lib/live.js";
 import { allowChanges, call, permission, useSession } from "../lib/session.js";
 import { MY_ZONE, timeText } from "../lib/time.js";
 import { go, href } from "../lib/url.js";
+import { hidesHeaders } from "../lib/words.js";
 import { Button } from "../parts/action.js";
 import { State } from "../parts/badge.js";
 import { CopyAs } from "../parts/copy.js";
@@ -54,7 +55,7 @@ function Form({ jobId, first, version, newest, onReload }) {
   const change = (fields) => set((now) => Object.fromEntries(Object.entries({ ...now, ...fields }).filter(([, value]) => value !== undefined)));
   const request = jobId
     ? { method: "PATCH", path: `/v1/jobs/${encodeURIComponent(jobId)}`, body: patchOf(first, spec), ifMatch: `"${version}"` }
-    : id ? { method: "PUT", path: `/v1/jobs/${encodeURIComponent(id)}`, body: spec } : { method: "POST", path: "/v1/jobs", body: spec, once };
+    : id ? { method: "PUT", path: `/v1/jobs/${encodeURIComponent(id)}`, body: spec, isNew: true } : { method: "POST", path: "/v1/jobs", body: spec, once };
   const save = async () => {
     busy(true);
     fail(null);
@@ -71,7 +72,9 @@ function Form({ jobId, first, version, newest, onReload }) {
     }
   };
   const isUnchanged = jobId && !Object.keys(request.body).length;
-  const isLost = problem?.status === 412 || (version && newest > version);
+  const isLost = jobId && (problem?.status === 412 || newest > version);
+  const isTaken = !jobId && problem?.status === 412;
+  const loses = jobId && losesNull(first.payload, spec.payload) ? "A change cannot store null inside the payload: leave that field out." : "";
   return html`
     <div class="head"><h1>${jobId ? html`Edit <span class="id">${jobId}</span>` : "New job"}</h1></div>
     ${isLost && html`<p class="note">The job was changed meanwhile, and your change would undo that. <button type="button" class="small" onClick=${onReload}>Begin again from its newest settings</button></p>`}
@@ -87,22 +90,31 @@ function Form({ jobId, first, version, newest, onReload }) {
         <${Json} spec=${spec} set=${set} />
       </div>
     </form>
-    ${problem && html`<${Refused} problem=${problem} />`}
+    ${loses && html`<p class="note" role="status">${loses}</p>`}
+    ${isTaken ? html`<p class="note" role="alert">There is a job of this id: <a href=${href(["jobs", id, "edit"])}>edit it</a> instead.</p>` : problem && html`<${Refused} problem=${problem} />`}
     ${allowed.asks && html`<p class="note">Your session may only read so far. Saving allows changes for 30 minutes.</p>`}
     <div class="dialog-end"><${CopyAs} request=${request} />
       <span class="buttons"><a class="button" href=${jobId ? href(["jobs", jobId]) : "#/jobs"}>Cancel</a>
-        <${Button} kind="primary" why=${allowed.why || (isUnchanged ? "Nothing is changed." : "")} onClick=${() => isBusy || save()}>${jobId ? "Change the job" : "Make the job"}<//></span></div>`;
+        <${Button} kind="primary" why=${allowed.why || loses || (isUnchanged ? "Nothing is changed." : "")} onClick=${() => isBusy || save()}>${jobId ? "Change the job" : "Make the job"}<//></span></div>`;
 }
 
-/** The fields that differ, as a merge patch: null removes a field. */
+const isMap = (value) => value && typeof value === "object" && !Array.isArray(value);
+
+/** Whether a map, at any depth, gets a null: a merge patch would remove the field instead. */
+export function losesNull(before, after) {
+  const former = isMap(before) ? before : {};
+  return isMap(after) && Object.entries(after).some(([name, value]) => (value === null ? former[name] !== null : losesNull(former[name], value)));
+}
+
+/** The fields that differ, as a merge patch: null removes a field. The server merges maps at any depth. */
 export function patchOf(before, after) {
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-  const isMap = (value) => value && typeof value === "object" && !Array.isArray(value);
   const patch = {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (same(before[name], after[name])) continue;
-    const isInside = name !== "payload" && isMap(before[name]) && isMap(after[name]);
-    patch[name] = isInside ? patchOf(before[name], after[name]) : after[name] ?? null;
+    const inside = isMap(before[name]) && isMap(after[name]) ? patchOf(before[name], after[name]) : null;
+    if (!inside) patch[name] = after[name] ?? null;
+    else if (Object.keys(inside).length) patch[name] = inside;
   }
   return patch;
 }
@@ -187,22 +199,27 @@ function Preview({ spec }) {
 function Trial({ spec }) {
   const [answer, hear] = useState(null);
   const [problem, fail] = useState(null);
+  const [isBusy, busy] = useState(false);
   const allowed = permission("operator", useSession());
   const body = Object.fromEntries(["handler", "target", "taskId", "payload"].filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]));
   const act = async () => {
     hear(null);
     fail(null);
+    busy(true);
     try {
       if (allowed.asks) await allowChanges();
       hear((await call("POST", "/v1/targets:test", { body })).body);
     } catch (refused) {
       if (refused.status === undefined) throw refused;
       fail(refused);
+    } finally {
+      busy(false);
     }
   };
+  const why = spec.handler === "" ? "Give a URL first." : hidesHeaders(spec) ? "Values of headers are not shown, so they would be left out: give them in the JSON first." : "";
   return html`<${Panel} title="Test call">
     <p class="quiet">Calls the target once, now, with the payload. Nothing is stored.</p>
-    <div class="buttons"><${Button} kind="small" why=${allowed.why || (spec.handler === "" ? "Give a URL first." : "")} onClick=${act}>${allowed.asks ? "Allow changes and call" : "Call it"}<//></div>
+    <div class="buttons"><${Button} kind="small" why=${allowed.why || why || (isBusy ? "It is being called." : "")} onClick=${act}>${allowed.asks ? "Allow changes and call" : "Call it"}<//></div>
     ${problem && html`<${Refused} problem=${problem} />`}
     ${answer && html`<p role="status"><${State} of=${answer.verdict === "failed" ? "failed" : "succeeded"} /> ${answer.error ?? ""}</p><pre tabindex="0" aria-label="The call and its answer">${JSON.stringify({ request: answer.request, response: answer.response, timings: answer.timings }, null, 2)}</pre>`}
   <//>`;

@@ -70,6 +70,38 @@ def test_a_target_is_tried_before_it_is_stored(pages: Pages, console: ConsoleSer
     expect(page.get_by_role("region", name="Test call")).to_contain_text("Succeeded")
 
 
+def test_a_field_is_removed_from_the_payload(pages: Pages, console: ConsoleServer) -> None:
+    console.send("PUT", "/v1/jobs/report", {**_FIELDS, "payload": {"to": {"team": "web", "copy": "ops"}, "test": True}})
+    page = _edited(pages, console)
+    page.get_by_label("Payload, as JSON").fill('{"to": {"team": "web", "copy": null}}')
+    expect(page.locator("p.note")).to_contain_text("A change cannot store null inside the payload")
+    expect(page.get_by_role("button", name="Change the job")).to_be_disabled()
+    page.get_by_label("Payload, as JSON").fill('{"to": {"team": "web"}}')
+    page.get_by_role("button", name="Change the job").click()
+    expect(page.get_by_label("Summary")).to_be_visible()
+    assert console.send("GET", "/v1/jobs/report")["payload"] == {"to": {"team": "web"}}
+
+
+def test_a_new_job_does_not_replace_one_of_the_same_id(pages: Pages, console: ConsoleServer) -> None:
+    pages.allowed.append("412")
+    console.send("PUT", "/v1/jobs/report", _FIELDS)
+    page = pages.page_of(console, "submitter", at="#/new", may_change=True)
+    page.get_by_role("textbox", name="Id Optional").fill("report")
+    page.get_by_label("URL, or the id of a task").fill("https://shop.example/other")
+    page.get_by_role("button", name="Make the job").click()
+    expect(page.get_by_role("alert")).to_contain_text("There is a job of this id")
+    assert console.send("GET", "/v1/jobs/report")["target"]["url"] == "https://shop.example/report"
+
+
+def test_a_call_without_its_hidden_headers_is_not_tried(pages: Pages, console: ConsoleServer) -> None:
+    target = {"type": "http", "url": "https://shop.example/report", "headers": {"Authorization": "Bearer hidden"}}
+    console.send("PUT", "/v1/jobs/report", {**_FIELDS, "handler": None, "target": target})
+    page = _edited(pages, console)
+    expect(page.get_by_role("button", name="Call it")).to_be_disabled()
+    page.goto(f"{console.url}#/jobs/report/settings")
+    expect(page.get_by_role("button", name="Copy as curl")).to_be_disabled()
+
+
 def _edited(pages: Pages, console: ConsoleServer) -> Page:
     return pages.page_of(console, "operator", at="#/jobs/report/edit", may_change=True)
 
