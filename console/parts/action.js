@@ -47,21 +47,25 @@ export function Button({ why, onClick, kind = "", label, children }) {
  * @property {any} undo how to take it back
  * @property {string} [done] the sentence after it
  * @property {(answer: any) => void} [onDone]
+ * @property {string} [whyNot] the dialog cannot be confirmed yet, for this reason; `touches` shows it
+ * @property {boolean} [isLive] `touches` holds inputs: the dialog follows what changes. Any other shows, and does, what it
+ *   said when it was opened, whatever the poll brings meanwhile
  * @property {string} [why] disabled for this reason, whoever asks
  * @property {string} [kind] classes of the button: "small", "danger", "primary"
  */
 
 /** @param {ActionProps & {children?: any}} props */
-export function Action({ name, label, role, why, kind = "small", children, ...rest }) {
-  const [isOpen, open] = useState(false);
+export function Action({ label, role, why, isLive, children, ...rest }) {
+  const [opened, open] = useState(null); // the properties of then
   const session = useSession();
   const allowed = permission(role, session);
-  return html`<${Button} kind=${kind} label=${label} why=${why || allowed.why} onClick=${() => open(true)}>${children ?? name}<//>
-    ${isOpen && html`<${Confirm} name=${name} asks=${allowed.asks} kind=${kind} ...${rest} onClose=${() => open(false)} />`}`;
+  const { name, kind = "small" } = rest;
+  return html`<${Button} kind=${kind} label=${label} why=${why || allowed.why} onClick=${() => open(rest)}>${children ?? name}<//>
+    ${opened && html`<${Confirm} asks=${allowed.asks} ...${isLive ? rest : opened} onClose=${() => open(null)} />`}`;
 }
 
 /** The dialog of an action. */
-export function Confirm({ name, title, request, before = [], touches, undo, done, onDone, onClose, asks, kind = "" }) {
+export function Confirm({ name, title, request, before = [], touches, undo, done, onDone, onClose, asks, whyNot = "", kind = "" }) {
   const [isBusy, busy] = useState(false);
   const [problem, fail] = useState(null);
   const once = useRef(newOnce()).current;
@@ -95,7 +99,7 @@ export function Confirm({ name, title, request, before = [], touches, undo, done
       <${CopyAs} request=${request} />
       <span class="buttons">
         <button type="button" onClick=${onClose}>Cancel</button>
-        <button type="button" class=${kind.includes("danger") ? "danger primary" : "primary"} disabled=${isBusy} onClick=${act}>
+        <button type="button" class=${kind.includes("danger") ? "danger primary" : "primary"} disabled=${isBusy || Boolean(whyNot)} title=${whyNot || null} onClick=${act}>
           ${asks ? `Allow changes and ${name.charAt(0).toLowerCase()}${name.slice(1)}` : name}
         </button>
       </span>

@@ -129,7 +129,7 @@ function Next({ run, job, path }) {
         <${Action} name="Retry" title="Retry this run?" role="operator" kind="primary" request=${{ method: "POST", path: `${path}/retry` }}
           touches="This run gets one more series of attempts, now, with the payload that it had. Runs that it blocks go on once it succeeds."
           undo="Cancel the run before its call leaves." done="The run is retried." />
-        <${EditAndRetry} path=${path} job=${job} />`}
+        <${EditAndRetry} path=${path} run=${run} job=${job} />`}
       ${isStopped && html`<${MarkSucceeded} path=${path} />`}
       ${!isOver && html`<${Action} name="Cancel" title="Cancel this run?" role="operator" kind="small danger" request=${{ method: "POST", path: `${path}/cancel` }}
         touches="This run alone. A call that has left is asked to stop, and not called back." undo="Retry the run." done="The run is cancelled, or asked to stop." />`}
@@ -139,20 +139,24 @@ function Next({ run, job, path }) {
   <//>`;
 }
 
-function EditAndRetry({ path, job }) {
+/** The API does not show the payload of a run. A run of the schedule had the job's, unless the job has changed. */
+function EditAndRetry({ path, run, job }) {
   const [text, write] = useState(null);
-  const shown = text ?? JSON.stringify(job?.payload ?? null, null, 2);
+  const isOfJob = run.origin === "schedule" && !run.payloadEditedAt;
+  const shown = text ?? (isOfJob ? JSON.stringify(job?.payload ?? null, null, 2) : "");
   const payload = parsed(shown);
-  return html`<${Action} name="Edit and retry" title="Retry with another payload?" role="operator" request=${{ method: "POST", path: `${path}/retry`, body: { payload: payload ?? null } }}
+  const whyNot = payload !== undefined ? "" : shown.trim() ? "This is no JSON." : "Give the payload first.";
+  return html`<${Action} name="Edit and retry" isLive=${true} whyNot=${whyNot} title="Retry with another payload?" role="operator" request=${{ method: "POST", path: `${path}/retry`, body: { payload: payload ?? null } }}
     touches=${html`<label>Payload, as JSON
       <textarea rows="8" spellcheck=${false} value=${shown} onInput=${(event) => write(event.target.value)}></textarea></label>
-      <p class=${payload === undefined ? "tone-bad" : "quiet"}>${payload === undefined ? "This is no JSON: as it is, null would be sent." : "This run is called with it; the job keeps its own."}</p>`}
+      <p class="quiet">${isOfJob ? "This is the job's payload; this run may have had its own." : "This run may have had a payload of its own, which is not shown."}</p>
+      <p class=${whyNot ? "tone-bad" : "quiet"} role="status">${whyNot || "This run is called with it; the job keeps its own."}</p>`}
     undo="Cancel the run before its call leaves, and retry with the former payload." done="The run is retried with the new payload." />`;
 }
 
 function MarkSucceeded({ path }) {
   const [reason, write] = useState("");
-  return html`<${Action} name="Mark as succeeded" title="Mark this run as succeeded?" role="operator" request=${{ method: "POST", path: `${path}/succeed`, body: reason ? { reason } : {} }}
+  return html`<${Action} name="Mark as succeeded" isLive=${true} title="Mark this run as succeeded?" role="operator" request=${{ method: "POST", path: `${path}/succeed`, body: reason ? { reason } : {} }}
     touches=${html`The run counts as succeeded without a call, and the runs that it blocks go on.
       <label>Why <input type="text" maxlength="500" value=${reason} onInput=${(event) => write(event.target.value)} /></label>`}
     undo="It cannot be taken back: rerun the cycle instead." done="The run counts as succeeded." />`;

@@ -1,6 +1,6 @@
 /** Settings: who I am and what I may, API keys, limits, calendars, freezes, tenants, and what was changed by whom. */
 
-import { html, useState } from "../vendor/htm-preact.js";
+import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { refresh, useLive } from "../lib/live.js";
 import { allowChanges, call, permission, useSession } from "../lib/session.js";
 import { serverNow } from "../lib/time.js";
@@ -24,9 +24,10 @@ export default function Settings({ part = "" }) {
   const needs = PARTS.find(([name]) => name === part)?.[2];
   const { role, keyRole } = useSession();
   const [problem, fail] = useState(null);
-  let inside = Part ? html`<${Part} />` : html`<${Empty} title="There is no such part." />`;
+  const [isShowing, showing] = useState(false); // a key that no later answer shows
+  let inside = Part ? html`<${Part} showing=${showing} />` : html`<${Empty} title="There is no such part." />`;
   if (needs && keyRole !== needs) inside = html`<${Empty} title=${`This needs an ${needs}'s key.`}><p>You use the key of the role ${keyRole}.</p><//>`;
-  else if (needs && role !== needs)
+  else if (needs && role !== needs && !isShowing)
     inside = html`<${Empty} title="Your session may only read jobs and runs so far.">
       <p><button type="button" onClick=${() => allowChanges().then(() => fail(null), fail)}>Allow changes for 30 minutes</button></p>${problem && html`<${Refused} problem=${problem} />`}<//>`;
   return html`
@@ -47,7 +48,7 @@ function Me() {
     <${Panel} title="Limits of the tenant"><pre tabindex="0" aria-label="Limits of the tenant">${JSON.stringify(body.limits, null, 2)}</pre><//>`;
 }
 
-function Keys() {
+function Keys({ showing }) {
   const [isNew, begin] = useState(false);
   const columns = [
     { title: "Key", isHead: true, cell: ({ keyId, name }) => html`<code>${keyId}</code>${name && html`<br /><span class="quiet break">${name}</span>`}` },
@@ -58,28 +59,36 @@ function Keys() {
     { title: "Actions", isBare: true, cell: ({ keyId, revokedAt }) => !revokedAt && html`<${Action} name="Revoke" label=${`Revoke ${keyId}`} title=${`Revoke ${keyId}?`} role="admin" kind="small danger" done="The key is revoked."
       request=${{ method: "DELETE", path: `/v1/admin/keys/${encodeURIComponent(keyId)}` }} touches="Requests with this key are refused within seconds, and its sessions end." undo="It cannot be taken back: make another key." />` },
   ];
-  return html`<div class="head"><p class="quiet">A key is shown once, when it is made.</p><${MakeKey} isOpen=${isNew} open=${begin} /></div>
+  return html`<div class="head"><p class="quiet">A key is shown once, when it is made.</p><${MakeKey} isOpen=${isNew} open=${begin} showing=${showing} /></div>
     <${Pages} caption="API keys" path="/v1/admin/keys" query=${{}} columns=${columns} noun="key" keyOf=${({ keyId }) => keyId} />`;
 }
 
-/** Make a key, and show it once. */
-function MakeKey({ isOpen, open }) {
+/** Make a key, and show it once: from the request until it is closed, nothing else may take its place. */
+function MakeKey({ isOpen, open, showing }) {
   const [name, write] = useState("");
   const [role, choose] = useState("submitter");
   const [made, keep] = useState(null);
   const [problem, fail] = useState(null);
+  const isBusy = useRef(false);
   const allowed = permission("admin", useSession());
   const request = { method: "POST", path: "/v1/admin/keys", body: { role, ...(name && { name }) } };
-  const close = () => (open(false), keep(null), fail(null));
+  const close = () => (open(false), keep(null), fail(null), showing(isBusy.current));
   const act = async () => {
+    if (isBusy.current) return;
+    isBusy.current = true;
     fail(null);
+    showing(true);
     try {
       if (allowed.asks) await allowChanges();
       keep((await call("POST", request.path, { body: request.body })).body);
+      open(true); // it may have been closed meanwhile
       refresh();
     } catch (refused) {
+      showing(false);
       if (refused.status === undefined) throw refused;
       fail(refused);
+    } finally {
+      isBusy.current = false;
     }
   };
   return html`<${Button} kind="primary" why=${allowed.why} onClick=${() => open(true)}>New key<//>
@@ -143,15 +152,33 @@ function NewFreeze() {
   const [tag, write] = useState("");
   const [reason, say] = useState("");
   const [hours, last] = useState(1);
-  const [held, hold] = useState(null);
+  const [held, hold] = useState(null); // the preview of the selection as it stands
+  const [problem, fail] = useState(null);
+  const [isSure, sure] = useState(false);
+  const newest = useRef(0); // the selection that a preview is of
   const [key, value] = tag.split(/:(.*)/s);
   const body = { match: tag ? { tags: { [key]: value ?? "" } } : { all: true }, to: new Date(serverNow() + hours * 3_600_000).toISOString(), ...(reason && { reason }) };
-  const look = () => call("POST", "/v1/freezes:preview", { body }).then(({ body: answer }) => hold(answer), () => hold(null));
-  return html`<${Action} name="New freeze" title="Freeze jobs?" role="operator" kind="primary" request=${{ method: "POST", path: "/v1/freezes", body }} done="The freeze holds."
-    undo="Lift the freeze." touches=${html`<label class="field"><span>Jobs with the tag (empty: all jobs)</span><input type="text" placeholder="team:web" value=${tag} onInput=${(event) => write(event.target.value)} /></label>
-      <label class="field"><span>Hours from now</span><input type="number" min="1" max="720" value=${hours} onInput=${(event) => last(Number(event.target.value) || 1)} /></label>
+  const isNoTag = Boolean(tag) && !(key && value);
+  const whyNot = isNoTag ? "A tag has a colon, such as team:web." : !tag && !isSure ? "Tick that all jobs are meant, or give a tag." : "";
+  const change = (set) => (event) => {
+    newest.current += 1;
+    hold(null);
+    fail(null);
+    set(event.target.value);
+  };
+  const look = () => {
+    const mine = (newest.current += 1);
+    const see = (answer, refused) => mine === newest.current && (hold(answer), fail(refused));
+    call("POST", "/v1/freezes:preview", { body }).then((answer) => see(answer.body, null), (refused) => see(null, refused));
+  };
+  return html`<${Action} name="New freeze" isLive=${true} whyNot=${whyNot} title="Freeze jobs?" role="operator" kind="primary" request=${{ method: "POST", path: "/v1/freezes", body }} done="The freeze holds."
+    undo="Lift the freeze." touches=${html`<label class="field"><span>Jobs with the tag (empty: all jobs)</span><input type="text" placeholder="team:web" value=${tag} onInput=${change(write)} /></label>
+      ${isNoTag && html`<p class="tone-bad" role="status">${whyNot}</p>`}
+      ${!tag && html`<label class="choice"><input type="checkbox" checked=${isSure} onChange=${() => sure(!isSure)} /> <strong>All jobs</strong> are frozen</label>`}
+      <label class="field"><span>Hours from now</span><input type="number" min="1" max="720" value=${hours} onInput=${change((given) => last(Number(given) || 1))} /></label>
       <label class="field"><span>Why</span><input type="text" value=${reason} onInput=${(event) => say(event.target.value)} /></label>
-      <button type="button" class="small" onClick=${look}>What would it hold?</button>
+      <button type="button" class="small" disabled=${isNoTag} onClick=${look}>What would it hold?</button>
+      ${problem && html`<${Refused} problem=${problem} />`}
       ${held && html`<p role="status">${counted(held.items?.length ?? 0, "fire")}${held.nextCursor ? " and more" : ""}, first: ${(held.items ?? []).slice(0, 5).map((fire) => html`<br /><${JobLink} id=${fire.jobId} /> <${Time} at=${fire.fireTime} />`)}</p>`}`} />`;
 }
 

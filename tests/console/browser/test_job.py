@@ -55,6 +55,30 @@ def test_an_action_says_what_it_touches_and_how_to_take_it_back(pages: Pages, co
     expect(page.get_by_role("heading", level=1)).to_contain_text("Pending")
 
 
+def test_an_open_dialog_does_what_it_said_when_it_was_opened(pages: Pages, console: ConsoleServer) -> None:
+    pages.allowed.append("412")
+    console.send("PUT", "/v1/jobs/report", {"handler": "https://shop.example/report", "everySeconds": 60})
+    page = pages.page_of(console, "operator", at="#/jobs/report", may_change=True)
+    page.get_by_role("button", name="Pause").click()
+    console.send("POST", "/v1/jobs/report/pause")
+    expect(page.locator("h1")).to_contain_text("Paused")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading")).to_have_text("Pause report?")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("read it again")
+    assert console.send("GET", "/v1/jobs/report")["status"] == "paused"
+
+
+def test_the_next_fire_is_skipped_once(pages: Pages, console: ConsoleServer) -> None:
+    console.send("PUT", "/v1/jobs/report", {"handler": "https://shop.example/report", "everySeconds": 60})
+    page = pages.page_of(console, "operator", at="#/jobs/report", may_change=True)
+    page.get_by_role("button", name="Skip next").click()
+    with page.expect_request("**/skip-next") as sent:
+        page.get_by_role("dialog").get_by_role("button", name="Skip next").click()
+    assert {"if-match", "idempotency-key"} <= sent.value.headers.keys()
+    expect(page.get_by_text("The next fire is skipped.")).to_be_visible()
+
+
 def test_an_unknown_job_and_an_unknown_part_are_told(pages: Pages, shop: ConsoleServer) -> None:
     pages.allowed.append("404")
     page = pages.page_of(shop)

@@ -36,9 +36,23 @@ def test_a_failed_run_is_retried_with_another_payload(pages: Pages, console: Con
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Payload, as JSON").fill("{no json")
     expect(dialog).to_contain_text("This is no JSON")
+    expect(dialog.get_by_role("button", name="Edit and retry")).to_be_disabled()
     dialog.get_by_label("Payload, as JSON").fill('{"order": 2}')
     dialog.get_by_role("button", name="Edit and retry").click()
     expect(page.get_by_role("region", name="Why")).to_contain_text("A person changed its payload")
+
+
+def test_a_payload_that_is_not_known_is_not_made_up(pages: Pages, console: ConsoleServer) -> None:
+    job = {"handler": "https://shop.example/fail/500", "everySeconds": 86400, "maxRetries": 0, "payload": {"order": 1}}
+    console.send("PUT", "/v1/jobs/order", job)
+    console.send("POST", "/v1/jobs/order/trigger", {"payload": {"order": 7}})
+    console.advance(30)
+    page = pages.page_of(console, "operator", at="#/jobs/order", may_change=True)
+    page.get_by_role("row").filter(has_text="Manual").get_by_role("link").first.click()
+    page.get_by_role("button", name="Edit and retry").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Payload, as JSON")).to_have_value("")
+    expect(dialog.get_by_role("button", name="Edit and retry")).to_be_disabled()
 
 
 def test_a_failed_run_is_marked_as_succeeded(pages: Pages, console: ConsoleServer) -> None:

@@ -5,6 +5,11 @@ from playwright.sync_api import expect
 from tests.console.browser.harness import Pages
 from tests.console.server import ConsoleServer
 
+_END_CHANGES = """
+const { name } = performance.getEntriesByType("resource").find(({ name }) => name.endsWith("lib/session.js"));
+import(name).then(({ forbidChanges }) => forbidChanges());
+"""
+
 
 def test_an_api_key_is_shown_once(pages: Pages, console: ConsoleServer) -> None:
     page = pages.page_of(console, "admin", at="#/settings", may_change=True)
@@ -18,6 +23,23 @@ def test_an_api_key_is_shown_once(pages: Pages, console: ConsoleServer) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
     expect(page.get_by_role("row").filter(has_text="Deployments")).to_contain_text("submitter")
     assert key not in page.content()
+
+
+def test_two_clicks_make_one_key_which_stays_until_it_is_copied(pages: Pages, console: ConsoleServer) -> None:
+    pages.allowed.append("403")
+    page = pages.page_of(console, "admin", at="#/settings", may_change=True)
+    page.get_by_role("link", name="API keys").click()
+    page.get_by_role("button", name="New key").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Twice")
+    page.get_by_role("button", name="Make it").evaluate("button => (button.click(), button.click())")
+    expect(page.get_by_label("The key", exact=True)).to_contain_text("tb_")
+    made = [one for one in console.send("GET", "/v1/admin/keys")["items"] if one["name"] == "Twice"]
+    assert len(made) == 1
+    page.evaluate(_END_CHANGES)
+    expect(page.locator("details.menu .role")).to_have_text("viewer")
+    expect(page.get_by_label("The key", exact=True)).to_contain_text("tb_")
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(page.get_by_role("button", name="Allow changes for 30 minutes").last).to_be_visible()
 
 
 def test_an_operator_sees_why_there_are_no_keys(pages: Pages, shop: ConsoleServer) -> None:
@@ -39,6 +61,30 @@ def test_a_freeze_says_what_it_would_hold_and_is_made_and_lifted(pages: Pages, c
     row.get_by_role("button").click()
     page.get_by_role("dialog").get_by_role("button", name="Lift").click()
     expect(page.get_by_text("No freezes.")).to_be_visible()
+
+
+def test_a_freeze_of_all_jobs_is_meant_and_a_preview_is_of_what_stands_there(
+    pages: Pages, console: ConsoleServer
+) -> None:
+    pages.allowed.append("503")
+    console.send("PUT", "/v1/jobs/web", {"handler": "https://shop.example/web", "everySeconds": 600})
+    page = pages.page_of(console, "operator", at="#/settings/freezes", may_change=True)
+    page.get_by_role("button", name="New freeze").click()
+    dialog = page.get_by_role("dialog")
+    confirm = dialog.get_by_role("button", name="New freeze")
+    expect(confirm).to_be_disabled()
+    dialog.get_by_label("All jobs are frozen").check()
+    expect(confirm).to_be_enabled()
+    dialog.get_by_role("button", name="What would it hold?").click()
+    expect(dialog.get_by_role("status")).to_contain_text("fires")
+    dialog.get_by_label("Jobs with the tag").fill("team")
+    expect(dialog.get_by_role("status")).to_have_text("A tag has a colon, such as team:web.")
+    expect(confirm).to_be_disabled()
+    page.route("**/v1/freezes:preview", lambda route: route.fulfill(status=503))
+    dialog.get_by_label("Jobs with the tag").fill("team:web")
+    expect(dialog.get_by_role("status")).to_have_count(0)
+    dialog.get_by_role("button", name="What would it hold?").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("cannot answer")
 
 
 def test_each_change_has_its_author(pages: Pages, shop: ConsoleServer) -> None:
