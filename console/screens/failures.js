@@ -14,6 +14,7 @@ import { Chosen, Search } from "../parts/filters.js";
 import { JobLink, RunLink } from "../parts/links.js";
 import { Pages } from "../parts/table.js";
 import { Away, Time } from "../parts/time.js";
+import { toast } from "../parts/toast.js";
 
 const FILTERS = ["error", "jobId", "taskId", "reason"];
 const AT_ONCE = 100;
@@ -34,7 +35,7 @@ const VERBS = {
 export default function Failures() {
   const { query } = usePlace();
   const asked = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]));
-  const [dealing, deal] = useState(null); // {verb, group, asks}; it outlives the group
+  const [dealing, deal] = useState(null); // {verb, group, asked, isPart, asks}; it outlives the group
   const { body, problem } = useLive(`/v1/dead-letters:groups?${searchOf({ ...asked, limit: "200" })}`);
   const isFiltered = Object.values(asked).some(Boolean);
   const groups = body?.items ?? [];
@@ -42,7 +43,7 @@ export default function Failures() {
   if (body && !groups.length)
     inside = html`<${Empty} title=${isFiltered ? "No failure matches." : "Nothing has failed for good."}>
       <p>${isFiltered ? html`<a href="#/failures">Show all failures</a>` : "Runs that use up their retries appear here, until they are replayed or discarded."}</p><//>`;
-  if (groups.length) inside = html`<ul class="groups">${groups.map((one) => html`<${Group} key=${one.fingerprint} group=${one} isOpen=${query.get("fingerprint") === one.fingerprint} deal=${deal} />`)}</ul>`;
+  if (groups.length) inside = html`<ul class="groups">${groups.map((one) => html`<${Group} key=${one.fingerprint} group=${one} isOpen=${query.get("fingerprint") === one.fingerprint} asked=${asked} isPart=${Boolean(body.nextCursor)} deal=${deal} />`)}</ul>`;
   return html`
     <div class="head"><h1>Failures ${body && html`<span class="count">${groups.reduce((sum, { count }) => sum + count, 0)}${body.nextCursor ? "+" : ""}</span>`}</h1></div>
     <div class="filters"><${Search} name="error" label="Search errors" hint="Error contains…" />
@@ -52,7 +53,7 @@ export default function Failures() {
     ${dealing && html`<${Dealing} ...${dealing} onClose=${() => deal(null)} />`}`;
 }
 
-function Group({ group, isOpen, deal }) {
+function Group({ group, isOpen, asked, isPart, deal }) {
   const { fingerprint, jobId, error, count, firstAt, lastAt } = group;
   const toggle = () => filter({ fingerprint: isOpen ? null : fingerprint });
   const columns = [
@@ -64,34 +65,42 @@ function Group({ group, isOpen, deal }) {
   ];
   return html`<li class="panel">
     <div class="group">
-      <span class="state tone-bad"><${Shape} name="cross" />${counted(count, "time")}</span>
+      <span class="state tone-bad"><${Shape} name="cross" />${atLeast(isPart)}${counted(count, "time")}</span>
       <div><p class="item-title"><${JobLink} id=${jobId} /></p><p class="break">${error}</p>
         <p class="quiet">${count > 1 ? html`first <${Time} at=${firstAt} /> · newest ` : ""}<${Time} at=${lastAt} /> · <${Away} at=${lastAt} />${count > 1 && html` · over ${duration((Date.parse(lastAt) - Date.parse(firstAt)) / 1000)}`}</p></div>
       <span class="buttons">
         <button type="button" class="small" aria-expanded=${isOpen} onClick=${toggle} aria-label=${`${isOpen ? "Hide" : "Show"} the runs of ${jobId}`}>${isOpen ? "Hide runs" : "Show runs"}</button>
-        <${Deal} verb="replay" group=${group} deal=${deal} /><${Deal} verb="discard" group=${group} deal=${deal} />
+        ${["replay", "discard"].map((verb) => html`<${Deal} key=${verb} verb=${verb} group=${group} asked=${asked} isPart=${isPart} deal=${deal} />`)}
       </span>
     </div>
-    ${isOpen && html`<${Pages} caption=${`Failed runs of ${jobId}`} path="/v1/dead-letters" query=${{ fingerprint }} columns=${columns} noun="run" keyOf=${({ runId }) => runId} />`}
+    ${isOpen && html`<${Pages} caption=${`Failed runs of ${jobId}`} path="/v1/dead-letters" query=${{ ...asked, fingerprint }} columns=${columns} noun="run" keyOf=${({ runId }) => runId} />`}
   </li>`;
 }
 
+const atLeast = (isPart) => (isPart ? "at least " : "");
+
 /** The button of an action on a group. */
-function Deal({ verb, group, deal }) {
+function Deal({ verb, group, asked, isPart, deal }) {
   const { why, asks } = permission("operator", useSession());
   const { name } = VERBS[verb];
-  return html`<${Button} kind="small" why=${why} label=${`${name} the ${counted(group.count, "failure")} of ${group.jobId}`} onClick=${() => deal({ verb, group, asks })}>${name}…<//>`;
+  return html`<${Button} kind="small" why=${why} label=${`${name} the ${atLeast(isPart)}${counted(group.count, "failure")} of ${group.jobId}`} onClick=${() => deal({ verb, group, asked, isPart, asks })}>${name}…<//>`;
 }
 
-/** The dialog: what it touches before; count, progress and a way to stop it after. A hundred runs are a request. */
-function Dealing({ verb, group, asks, onClose }) {
+/**
+ * The dialog: what it touches before; count, progress and a way to stop it after. A hundred runs are a request. It takes
+ * what the filter shows of the group. A request that has left is counted, though it was stopped or the dialog is closed.
+ */
+function Dealing({ verb, group, asked, isPart, asks, onClose }) {
   const { name, kind, did, touches, undo } = VERBS[verb];
   const [perSecond, pace] = useState(10);
   const [progress, step] = useState(null); // {done, refused, isOver}
+  const [isStopping, stopping] = useState(false);
   const [problem, fail] = useState(null);
   const isStopped = useRef(false);
-  useEffect(() => () => (isStopped.current = true), []);
-  const body = { fingerprint: group.fingerprint, ...(verb === "replay" && { perSecond }) };
+  const isClosed = useRef(false);
+  useEffect(() => () => (isStopped.current = isClosed.current = true), []);
+  const chosen = Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
+  const body = { filter: { ...chosen, fingerprint: group.fingerprint }, ...(verb === "replay" && { perSecond }) };
   const path = `/v1/dead-letters:${verb}`;
   const act = async () => {
     fail(null);
@@ -104,36 +113,38 @@ function Dealing({ verb, group, asks, onClose }) {
         done += answer.done;
         refused += answer.refused.length;
         cursor = answer.nextCursor;
-        if (!isStopped.current) step({ done, refused, isOver: !cursor });
+        step({ done, refused, isOver: !cursor || isStopped.current });
       } while (cursor && !isStopped.current);
     } catch (one) {
       if (one.status === undefined) throw one;
       fail(one);
       step((before) => before && { ...before, isOver: true });
+      if (isClosed.current) toast(one.message, "bad");
     }
+    if (isClosed.current) toast(`${done.toLocaleString("en-GB")} ${did}${cursor ? "; the rest stays" : ""}.`);
     refresh();
   };
   const stop = () => {
     isStopped.current = true;
-    step((before) => ({ ...before, isOver: true }));
+    stopping(true);
   };
   return html`<${Dialog} title=${`${name} this group?`} onClose=${onClose}>
     <p class="quiet break">${group.jobId}: ${group.error}</p>
     ${!progress && html`<dl class="terms">
-      <dt>What it touches</dt><dd><strong>${counted(group.count, "run")}</strong>, and those that joined the group meanwhile: they ${touches}</dd>
+      <dt>What it touches</dt><dd><strong>${atLeast(isPart)}${counted(group.count, "run")}</strong>${Object.keys(chosen).length ? " that the filter shows" : ""}, and those that joined the group meanwhile: they ${touches}</dd>
       <dt>How to take it back</dt><dd>${undo}</dd>
       ${verb === "replay" && html`<dt><label for="pace">Pace</label></dt><dd><select id="pace" value=${perSecond} onChange=${(event) => pace(Number(event.target.value))}>
         ${[1, 5, 10, 50, 100].map((one) => html`<option key=${one} value=${one}>${one} a second</option>`)}</select></dd>`}
     </dl>`}
     ${asks && !progress && html`<p class="note">Your session may only read so far. Confirming allows changes for 30 minutes.</p>`}
-    ${progress && html`<p role="status"><strong>${progress.done.toLocaleString("en-GB")}</strong> ${did}${progress.refused ? `, ${progress.refused} not possible` : ""}${progress.isOver ? "." : "…"}</p>
+    ${progress && html`<p role="status"><strong>${progress.done.toLocaleString("en-GB")}</strong> ${did}${progress.refused ? `, ${progress.refused} not possible` : ""}${progress.isOver ? "." : isStopping ? ". Stopping…" : "…"}</p>
       <progress max=${Math.max(group.count, progress.done)} value=${progress.done} aria-label="Runs done"></progress>`}
     ${problem && html`<${Refused} problem=${problem} />`}
     <div class="dialog-end">
       <${CopyAs} request=${{ method: "POST", path, body }} />
       <span class="buttons">
         ${!progress && html`<button type="button" onClick=${onClose}>Cancel</button><button type="button" class=${kind === "danger" ? "danger primary" : "primary"} onClick=${act}>${asks ? `Allow changes and ${name.toLowerCase()}` : name}</button>`}
-        ${progress && !progress.isOver && html`<button type="button" onClick=${stop}>Stop</button>`}
+        ${progress && !progress.isOver && html`<button type="button" disabled=${isStopping} onClick=${stop}>${isStopping ? "Stopping…" : "Stop"}</button>`}
         ${progress?.isOver && html`<button type="button" class="primary" onClick=${onClose}>Close</button>`}
       </span>
     </div>
