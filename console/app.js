@@ -8,7 +8,7 @@ import { go, usePlace } from "./lib/url.js";
 import { Empty, Loading, Refused } from "./parts/empty.js";
 import { Frame } from "./parts/frame.js";
 import { Login } from "./parts/login.js";
-import { Toasts } from "./parts/toast.js";
+import { Toasts, toast } from "./parts/toast.js";
 import { SCREENS, screenAt } from "./screens.js";
 
 const loaded = new Map();
@@ -55,26 +55,43 @@ function App() {
   const { path } = usePlace();
   const [problem, fail] = useState(null);
   const [isEntering, entering] = useState(false);
+  const [offered, offer] = useState(null); // the code of a link that was opened beside a session
   const code = codeIn(path);
+  const enter = (one) => {
+    offer(null);
+    entering(true);
+    fail(null);
+    loginByCode(one).catch((refused) => (session.isOpen ? toast(refused.message, "bad") : fail(refused))).finally(() => entering(false));
+  };
   useEffect(() => {
     if (code === null) return void (session.isOpen || ask());
     go("#/", { quietly: true });
-    entering(true);
-    fail(null);
-    loginByCode(code).catch(fail).finally(() => entering(false));
+    if (session.isOpen) offer(code);
+    else enter(code);
   }, [code]);
-  useEffect(() => {
-    if (!session.isOpen) forget();
-  }, [session.isOpen]);
+  const whose = useRef(null);
+  if (whose.current !== session.id) {
+    whose.current = session.id;
+    forget(); // before anything of the new session is rendered
+  }
   let inside = html`<${Login} why=${session.why} problem=${problem} />`;
   if (isEntering || code !== null) inside = html`<${Loading} />`;
-  else if (session.isOpen) inside = html`<${Frame} screens=${SCREENS}><${Shown} /><//>`;
+  else if (session.isOpen && offered !== null)
+    inside = html`<main class="login"><h1>Log in by the link?</h1>
+      <p>You are logged in to the tenant <strong class="break">${session.tenant}</strong>. The link begins another session in this tab.</p>
+      <p class="buttons"><button type="button" onClick=${() => offer(null)}>Stay</button><button type="button" class="primary" onClick=${() => enter(offered)}>Use the link</button></p></main>`;
+  else if (session.isOpen) inside = html`<${Frame} key=${session.id} screens=${SCREENS}><${Shown} /><//>`;
   return html`${inside}<${Toasts} />`;
 }
 
 /** The one-time code of a login link, `#s=…`. */
 function codeIn(path) {
-  return path.startsWith("s=") ? decodeURIComponent(path.slice(2)) : null;
+  if (!path.startsWith("s=")) return null;
+  try {
+    return decodeURIComponent(path.slice(2));
+  } catch {
+    return path.slice(2); // no code of Timeball's: the exchange says so
+  }
 }
 
 applyTheme();

@@ -28,6 +28,7 @@ const KEPT = 40; // answers that are kept for a way back
  * @property {any} newest the newest answer
  * @property {any} shown the answer on the screen; older than `newest` while held still
  * @property {number} at when the server last said so, by its clock (ms)
+ * @property {number} shownAt the same for the answer on the screen
  * @property {number} askedAt by `performance.now` (ms)
  * @property {number} wholeAt when an answer last had a body
  * @property {import("./api.js").Problem|null} problem
@@ -51,7 +52,8 @@ function watch(path) {
   let one = watches.get(path);
   if (!one) {
     one = {
-      path, users: new Set(), etag: null, newest: null, shown: null, at: 0, askedAt: -Infinity, wholeAt: 0, problem: null,
+      path, users: new Set(), etag: null, newest: null, shown: null, at: 0, shownAt: 0, askedAt: -Infinity, wholeAt: 0,
+      problem: null,
     };
     const spare = [...watches.values()].find(({ users }) => !users.size);
     if (watches.size >= KEPT && spare) watches.delete(spare.path);
@@ -85,39 +87,53 @@ async function round() {
   isAsking = true;
   const soon = clock() - 0.7 * pace();
   const due = active().filter(({ askedAt }) => askedAt <= soon);
-  const problems = (await Promise.all(due.map(request))).filter((problem) => problem?.passes);
-  isAsking = false;
-  if (problems.length) {
-    failures = Math.min(6, failures + 1);
-    failure = { problem: problems[0], againAt: 0 };
-  } else if (due.length) {
-    failures = 0;
-    failure = null;
+  try {
+    const problems = (await Promise.all(due.map(request))).filter((problem) => problem?.passes);
+    if (problems.length) {
+      failures = Math.min(6, failures + 1);
+      failure = { problem: problems[0], againAt: 0 };
+    } else if (due.length) {
+      failures = 0;
+      failure = null;
+    }
+  } finally {
+    isAsking = false;
+    plan();
+    say();
   }
-  plan();
-  say();
 }
 
 /** Ask for one; return its problem, if it has one. @param {Watch} one */
 async function request(one) {
   one.askedAt = clock();
+  const whose = sessionId();
   const full = Math.min(...[...one.users].map(({ fullAfter }) => fullAfter ?? Infinity));
   const etag = one.newest && clock() - one.wholeAt < full ? one.etag : null;
   try {
     const answer = await call("GET", one.path, { etag });
+    if (sessionId() !== whose) return null;
     accept(one, answer.status === 304 ? null : answer.body, answer.etag ?? one.etag);
     tabs?.postMessage({ session: sessionId(), path: one.path, etag: one.etag, body: answer.body });
     return null;
   } catch (problem) {
     if (problem.status === undefined) throw problem;
+    if (sessionId() !== whose) return null;
     one.problem = problem;
+    if (!problem.passes) drop(one);
     render(one);
     return problem;
   }
 }
 
+/** Refused for good, as when it is gone: what was known of it is no longer true. */
+function drop(one) {
+  one.newest = one.etag = null;
+  if (!held) one.shown = null;
+}
+
 function accept(one, body, etag) {
   one.at = serverNow();
+  if (!held || !one.shown) one.shownAt = one.at;
   const isNew = etag !== one.etag || !one.newest;
   if (body) {
     if (isNew && one.newest) changedAt = clock();
@@ -167,14 +183,15 @@ export function hold(isHeld) {
   if (!isHeld)
     for (const one of watches.values()) {
       one.shown = one.newest;
+      one.shownAt = one.at;
       render(one);
     }
   say();
 }
 
-/** Forget all answers: another person may log in. */
+/** Forget all answers: another session begins. What is on the screen is then made anew. */
 export function forget() {
-  for (const [path, { users }] of watches) if (!users.size) watches.delete(path);
+  watches.clear();
   held = failure = null;
   failures = 0;
 }
@@ -244,5 +261,5 @@ export function useLive(path, { busy, fullAfter, isOff = false } = {}) {
       });
   }, [path, isOff]);
   const one = path ? watches.get(path) : null;
-  return { body: one?.shown ?? null, at: one?.at ?? 0, problem: one?.problem ?? null };
+  return { body: one?.shown ?? null, at: one?.shownAt ?? 0, problem: one?.problem ?? null };
 }

@@ -122,7 +122,7 @@ function view() {
   const second = changing();
   const { first, why } = state;
   return {
-    isOpen: Boolean(first), why, tenant: first?.tenant ?? "", tags: first?.tags ?? {}, keyRole: first?.keyRole ?? "viewer",
+    isOpen: Boolean(first), id: first?.sessionId ?? null, why, tenant: first?.tenant ?? "", tags: first?.tags ?? {}, keyRole: first?.keyRole ?? "viewer",
     role: (second ?? first)?.role ?? "viewer", changesUntil: second?.expiresAt ?? null, endsAt: first?.sessionExpiresAt ?? null,
   };
 }

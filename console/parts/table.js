@@ -57,11 +57,12 @@ function useSight(margin) {
   return [ref, isSeen];
 }
 
-function Page({ path, columns, keyOf, busy, onAnswer }) {
+function Page({ path, columns, keyOf, busy, isFirst, onAnswer }) {
   const [ref, isSeen] = useSight("200px");
   const last = useRef(null);
   const { body, problem } = useLive(path, { busy, isOff: !isSeen && last.current?.items.length > 0 });
   if (body) last.current = body;
+  else if (isFirst && problem && !problem.passes) last.current = null;
   useEffect(() => onAnswer(last.current, problem), [body, problem]);
   return html`<tbody role="rowgroup" ref=${ref}>
     <${Rows} columns=${columns} rows=${last.current?.items ?? []} keyOf=${keyOf} />
@@ -102,13 +103,14 @@ function List({ caption, columns, path, keyOf, busy, noun = "item", empty, onCou
     if (isAtEnd && last.next) set((before) => [...before, { cursor: last.next, next: undefined, count: 0 }]);
   }, [isAtEnd, last.next, pages.length]);
   useEffect(() => onCount?.(count, isWhole), [count, isWhole]);
-  if (problem) return html`<${Refused} problem=${problem} />`;
   const isEmpty = isWhole && !count;
+  // The pages stay mounted below a problem, and go on asking.
   return html`
-    ${isEmpty && (empty ?? html`<${Empty} title=${`No ${noun}s.`} />`)}
-    <div aria-busy=${last.next === undefined} hidden=${isEmpty}>
+    ${problem && html`<${Refused} problem=${problem} />`}
+    ${isEmpty && !problem && (empty ?? html`<${Empty} title=${`No ${noun}s.`} />`)}
+    <div aria-busy=${last.next === undefined} hidden=${isEmpty || Boolean(problem)}>
     <${Frame} caption=${caption} columns=${columns}>
-      ${pages.map(({ cursor }, index) => html`<${Page} key=${index} columns=${columns} keyOf=${keyOf} busy=${busy}
+      ${pages.map(({ cursor }, index) => html`<${Page} key=${index} columns=${columns} keyOf=${keyOf} busy=${busy} isFirst=${!index}
         path=${cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path} onAnswer=${answered(index)} />`)}
     <//>
     <p class="end quiet" ref=${end} role="status">${isWhole ? `All ${count.toLocaleString("en-GB")} shown` : "Loading more…"}</p>

@@ -80,6 +80,17 @@ def test_a_job_is_paused_and_resumed_in_its_row(pages: Pages, console: ConsoleSe
         expect(_row(page, "web")).to_contain_text(status)
 
 
+def test_a_list_recovers_after_its_first_answer_failed(pages: Pages, shop: ConsoleServer) -> None:
+    pages.allowed.append("503")
+    page = pages.page_of(shop)
+    page.route("**/v1/jobs?*", lambda route: route.fulfill(status=503))
+    page.goto(f"{shop.url}#/jobs")
+    expect(page.get_by_text("Timeball cannot answer at present.").first).to_be_visible()
+    page.unroute("**/v1/jobs?*")
+    expect(page.get_by_text("All 17 shown")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def _rows(page: Page) -> Locator:
     return page.locator("tbody tr")
 

@@ -59,6 +59,28 @@ def test_a_session_reads_only_until_changes_are_allowed(pages: Pages, shop: Cons
     expect(menu.get_by_text("The session may only read.")).to_be_visible()
 
 
+def test_a_link_beside_a_session_asks_first_and_leaves_nothing_of_the_other(pages: Pages, shop: ConsoleServer) -> None:
+    page = pages.page_of(shop, "viewer", at="#/jobs")
+    expect(page.get_by_text("All 17 shown")).to_be_visible()
+    page.evaluate("hash => (location.hash = hash)", shop.link("admin").partition("#")[2])
+    expect(page.get_by_role("heading", level=1)).to_have_text("Log in by the link?")
+    page.get_by_role("button", name="Use the link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Alive")
+    with page.expect_request("**/v1/jobs?*") as asked:
+        page.get_by_role("link", name="Jobs", exact=True).click()
+    assert "if-none-match" not in asked.value.headers
+    page.locator("details.menu summary").click()
+    expect(page.locator("details.menu")).to_contain_text("Admin's key")
+
+
+def test_a_link_that_is_none_says_so(pages: Pages, shop: ConsoleServer) -> None:
+    pages.allowed.append("status of 40[0-9]")
+    page = pages.page_of(shop, None)
+    page.goto(f"{shop.url}?#s=%")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("API key")).to_be_visible()
+
+
 def _log_in(page: Page, key: str) -> None:
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Log in").click()
