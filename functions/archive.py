@@ -26,7 +26,7 @@ start(engine_context)
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Put the lines about a batch of records. Raises UnavailableError if the batch must come again."""
     records = event["Records"]
-    works = _read_works(records)
+    works = _works_of_all(records)
     lines = [line for record in records for line in _lines_of(record, works)]
     objects = objects_of(lines)
     archive().put(objects)
@@ -35,16 +35,29 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     return counts
 
 
+def _works_of_all(records: Sequence[Record]) -> Works | None:
+    """Return the works of all records by one request; None: one cannot be read. Raises UnavailableError."""
+    try:
+        return _read_works(records)
+    except UnavailableError:
+        raise
+    except Exception:
+        log.warning("works are read record by record", exc_info=True)
+        return None
+
+
 def _read_works(records: Sequence[Record]) -> Works:
     names = named_works(records)
     return dict(zip(names, engine_context().store.works.read(names), strict=True)) if names else {}
 
 
-def _lines_of(record: Record, works: Works) -> list[ArchiveLine]:
+def _lines_of(record: Record, works: Works | None) -> list[ArchiveLine]:
     """Return the lines about a record; none if it cannot be read, once its keys are kept. Raises UnavailableError."""
     try:
-        write = read_write(record, works)
+        write = read_write(record, _read_works([record]) if works is None else works)
         return [] if write is None else [*lines_of(write)]
+    except UnavailableError:
+        raise
     except Exception:
         log.exception("a record cannot be read")
     about = {"keys": record["dynamodb"]["Keys"], "sequenceNumber": record["dynamodb"]["SequenceNumber"]}

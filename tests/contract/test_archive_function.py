@@ -111,6 +111,45 @@ def test_a_record_that_cannot_be_read_is_kept_by_its_keys_and_stops_no_other(sqs
     assert "hidden" not in kept["Body"]
 
 
+def test_a_job_without_its_version_stops_no_other(bucket: Any, sqs: Any) -> None:
+    tape = Tape()
+    tape.write({"pk": "acme#j", "sk": "JOB"}, {"pk": "acme#j", "sk": "JOB"}, NOW)
+    tape.run(None, _ended("acme", "a"), NOW)
+    assert handler({"Records": tape.records}, IN_TIME)["lines"] == 1
+    assert _kept(sqs) == [("acme#j", "JOB")]
+    assert len(_objects(bucket)) == 1
+
+
+def test_a_work_that_cannot_be_read_stops_no_other(bucket: Any, sqs: Any) -> None:
+    tape = Tape()
+    for job_id in ("bad", "good"):
+        work = Work(HttpTarget(f"https://example.com/{job_id}"), json.dumps({"n": "x" * 500}))
+        job = new_job(JobSpec(JobKey("acme", job_id), Schedule(At(NOW)), work), NOW, Shards(1))
+        wiring.engine_context().store.jobs.insert([job], NOW)
+        tape.job(None, job, NOW)
+    _damage_work("acme#bad")
+    assert handler({"Records": tape.records}, IN_TIME)["lines"] == 1
+    assert _kept(sqs) == [("acme#bad", "JOB")]
+    ((line,),) = _objects(bucket).values()
+    assert json.loads(line)["after"]["payload"] == {"n": "x" * 500}
+
+
+def _damage_work(pk: str) -> None:
+    table, dynamodb = wiring.environment().jobs_table, client("dynamodb")
+    rows = dynamodb.query(
+        TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": pk}}
+    )["Items"]
+    (row,) = (row for row in rows if "work" in row)
+    dynamodb.put_item(TableName=table, Item={**row, "work": {"S": "no JSON"}})
+
+
+def _kept(sqs: Any) -> list[tuple[str, str]]:
+    url = wiring.environment().queue_unreadable
+    found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+    keys = [json.loads(one["Body"])["keys"] for one in found]
+    return [(key["pk"]["S"], key["sk"]["S"]) for key in keys]
+
+
 def test_a_record_that_can_be_neither_read_nor_kept_comes_again(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tape = Tape()
     tape.write(None, {"pk": "acme#j", "sk": "RUN#nonsense", "state": "failed"}, NOW)
