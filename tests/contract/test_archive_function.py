@@ -150,6 +150,18 @@ def _kept(sqs: Any) -> list[tuple[str, str]]:
     return [(key["pk"]["S"], key["sk"]["S"]) for key in keys]
 
 
+@pytest.mark.parametrize("image", ["OldImage", "NewImage"])
+def test_a_row_of_a_later_hundred_is_left_to_the_newer_function(bucket: Any, sqs: Any, image: str) -> None:
+    tape = Tape()
+    tape.run(_ended("acme", "a"), _ended("acme", "a", RunState.CANCELLED), NOW)
+    tape.records[0]["dynamodb"][image]["v"] = {"N": "100"}
+    with pytest.raises(UnavailableError):
+        handler({"Records": tape.records}, IN_TIME)
+    assert (_objects(bucket), _kept(sqs)) == ({}, [])
+    tape.records[0]["dynamodb"][image]["v"] = {"N": "2"}
+    assert handler({"Records": tape.records}, IN_TIME)["lines"] == 1
+
+
 def test_a_record_that_can_be_neither_read_nor_kept_comes_again(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tape = Tape()
     tape.write(None, {"pk": "acme#j", "sk": "RUN#nonsense", "state": "failed"}, NOW)

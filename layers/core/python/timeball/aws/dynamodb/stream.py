@@ -2,18 +2,23 @@
 
 Only rows that the archive is about are read. A job's large work is in a row of its own, which must be read for the
 jobs whose users have changed them: `named_works` says which.
+
+Rows of other releases are read by their shapes. Both functions raise NewerRowError for a row of a later hundred.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from timeball.aws.dynamodb.table.codec import from_text
 from timeball.aws.dynamodb.table.keys import ANNOUNCED, JOB, RESULT, RUN, attempt_in, job_of
 from timeball.aws.dynamodb.table.mapper import to_announcement, to_job, to_run
+from timeball.aws.dynamodb.table.shapes import FIRST, SHAPES
 from timeball.aws.dynamodb.table.writes import from_values
 from timeball.domain.archive import ArchivedRow, RowWrite, StoredAttempt
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import with_spec
+from timeball.domain.model.jobs.job import Job, with_spec
+from timeball.domain.model.jobs.revision import Announcement
+from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import Attempt
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.time.instants import SECOND_MS
@@ -21,6 +26,9 @@ from timeball.domain.time.instants import SECOND_MS
 Record = Mapping[str, Any]
 Works = Mapping[tuple[JobKey, str], Work | None]
 """Works by their jobs and digests; None: it is gone."""
+
+_KINDS: Final = ((RUN, Run), (RESULT, Attempt), (ANNOUNCED, Announcement), (JOB, Job))
+"""The kinds of rows that the archive is about, by the beginnings of their sort keys."""
 
 _DIGITS = 40
 """The most digits of a position in a stream (documented)."""
@@ -51,16 +59,19 @@ def read_write(record: Record, works: Works) -> RowWrite | None:
 
 
 def _images(record: Record) -> tuple[dict[str, Any] | None, dict[str, Any]] | None:
+    """Return a row before and after a write, in this release's shape; None: no kind of the archive, or removed."""
     noted = record["dynamodb"]
-    if "NewImage" not in noted:
+    sk = noted["Keys"]["sk"]["S"]
+    kind = next((kind for beginning, kind in _KINDS if sk.startswith(beginning)), None)
+    if kind is None or "NewImage" not in noted:
         return None
-    before = from_values(noted["OldImage"]) if "OldImage" in noted else None
-    return before, from_values(noted["NewImage"])
+    shape = SHAPES.get(kind, FIRST)
+    before = shape.read(from_values(noted["OldImage"])) if "OldImage" in noted else None
+    return before, shape.read(from_values(noted["NewImage"]))
 
 
 def _concerns_archive(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
-    sk = after["sk"]
-    return sk.startswith((RUN, RESULT, ANNOUNCED)) or _is_changed_job(before, after)
+    return after["sk"] != JOB or _is_changed_job(before, after)
 
 
 def _is_changed_job(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
