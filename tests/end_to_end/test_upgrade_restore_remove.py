@@ -72,10 +72,10 @@ def test_upgrade(reader: Reader, client: ApiClient) -> None:
 
 def test_restore(reader: Reader, client: ApiClient) -> None:
     until(lambda: len(_fires(client, "steady")) >= 3)
-    stop, restore, deploy, freeze, recover, lift = _page("restore")[-6:]
+    stop, restore, stream, deploy, freeze, recover, lift = _page("restore")[-7:]
     lost = f"{sys.executable} -m tests.end_to_end.lose_rows timeball-jobs-restored steady"
     lose = f"(cd {ROOT} && {lost})"
-    seen = reader.paste(stop, restore, lose, deploy, freeze, recover, lift, PYTHONPATH=str(ROOT))
+    seen = reader.paste(stop, restore, stream, lose, deploy, freeze, recover, lift, PYTHONPATH=str(ROOT))
 
     assert "lost 3" in seen
     before = max(_fires(client, "steady"))
