@@ -50,7 +50,10 @@ class Admin(Construct):
             "first_key",
             about="Creates the first admin key, once, with the stack",
             bounds=FunctionBounds(
-                Duration.seconds(60), memory_mb=256, why="Three requests and an answer to CloudFormation, once"
+                Duration.seconds(120),
+                memory_mb=256,
+                why="Three requests and an answer to CloudFormation, once; it may wait half a minute each for the rights "
+                "to the table and to the parameter",
             ),
         )
         allow(make, ["dynamodb:PutItem"], [storage.tenants.table_arn])

@@ -3,12 +3,16 @@
 import json
 import logging
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from functions import first_key
+from functions.custom_resources import when_ready
+from tests.stack.conftest import Synthesized
 from tests.stack.response_url import answer_to
 from timeball.domain.model.tenants.key import hash_of
 
@@ -31,6 +35,14 @@ def _answer(kind: str, tenant: str = "timeball", before: str = "timeball") -> di
         "OldResourceProperties": {"tenant": before, "parameter": NAME},
     }
     return answer_to(lambda url: first_key.handler({**event, "ResponseURL": url}, _Context()))
+
+
+def test_the_function_has_the_time_to_wait_for_each_of_its_rights(stack: Synthesized) -> None:
+    pauses: list[float] = []
+    refusal = ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutParameter")
+    with pytest.raises(ClientError):
+        when_ready(Mock(side_effect=refusal), pauses.append)
+    assert 2 * sum(pauses) + 30 < stack.functions()["first-key-maker"]["Timeout"]
 
 
 def _parameter() -> dict[str, Any]:
