@@ -27,6 +27,9 @@ LATE_FAST, LATE_SLOW = "LateFast", "LateSlow"
 _QUIET_MINUTES = 15
 """For how long at least no watch must be done: longer than the alarms take that explain it, such as `TickSilent`."""
 
+_ARCHIVE_LAG_MS = _HOUR * 1000
+"""From which age of its records on the archive lags: long before Lambda gives records up, after 23 hours."""
+
 _OFF_TIME = 3
 """How many runs of the canary in a row must be late or early: one may meet a cold start."""
 
@@ -61,7 +64,9 @@ class Condition:
     part_of: str = ""
     """The alarm that it is a part of, and that notifies instead of it; empty: it notifies people itself."""
     queue: sqs.IQueue | None = None
-    """The queue of SQS whose metric it is; None: it is a metric of Timeball's own."""
+    """The queue of SQS whose metric it is; None: it is a metric of a function, or of Timeball's own."""
+    function: str = ""
+    """The function whose metric of Lambda it is; empty: it is a metric of a queue, or of Timeball's own."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,17 @@ def _of_parts(settings: Settings, queues: Queues) -> Iterator[Condition]:
             1,
             3,
             5,
+        )
+    if settings.archiving.is_on:
+        yield Condition(
+            "ArchiveBehind",
+            "Ticket: the archive is an hour behind, so records may be lost after 23 hours.",
+            "IteratorAge",
+            "Maximum",
+            5 * _MINUTE,
+            _AT_LEAST,
+            _ARCHIVE_LAG_MS,
+            function="archive",
         )
     if settings.has_canary:
         yield from _of_canary(settings, queues)

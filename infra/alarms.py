@@ -104,8 +104,15 @@ def _metric(one: Condition, settings: Settings) -> cloudwatch.Metric:
     period = Duration.seconds(one.seconds)
     if one.queue is not None:
         return one.queue.metric(one.metric, statistic=one.statistic, period=period)
+    namespace, dimensions = settings.name, _NONE
+    if one.function:
+        namespace, dimensions = "AWS/Lambda", {"FunctionName": f"{settings.name}-{one.function}"}
     return cloudwatch.Metric(
-        namespace=settings.name, metric_name=one.metric, statistic=one.statistic, period=period, dimensions_map=_NONE
+        namespace=namespace,
+        metric_name=one.metric,
+        statistic=one.statistic,
+        period=period,
+        dimensions_map=dimensions,
     )
 
 
