@@ -52,8 +52,8 @@ class Admin(Construct):
             bounds=FunctionBounds(
                 Duration.seconds(120),
                 memory_mb=256,
-                why="Three requests and an answer to CloudFormation, once; it may wait half a minute each for the rights "
-                "to the table and to the parameter",
+                why="Three requests and an answer to CloudFormation, once; it may wait half a minute each for the "
+                "rights to the table and to the parameter",
             ),
         )
         allow(make, ["dynamodb:PutItem"], [storage.tenants.table_arn])
