@@ -18,7 +18,7 @@ from tests.end_to_end import aws_cli
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
-ABSENT = frozenset({"archive-behind", "canary-missed"})
+ABSENT = frozenset({"archive-behind", "canary-missed", "canary-off-time"})
 """Runbooks of parts that the local stage does not have: it runs no canary, and keeps no archive."""
 
 
