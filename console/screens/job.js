@@ -66,18 +66,17 @@ function Actions({ job, path }) {
   const isOver = ENDED.includes(job.status);
   const over = isOver ? "The job has ended." : "";
   const post = (name, more) => ({ method: "POST", path: `${path}/${name}`, ...more });
-  const ifMatch = `"${job.version}"`;
   const unit = job.nextRunAt && !isOver ? html`Its fire of <${Time} at=${job.nextRunAt} zone=${job.timezone} />` : "Its next fire";
   return html`<div class="buttons">
     <${Action} name="Run now" title=${`Run ${job.jobId} now?`} role="submitter" kind="primary" request=${post("trigger", { isOnce: true })}
       touches="One run beside the schedule, which stays as it is." undo="Cancel the run." done="A run is on its way." />
     ${job.status === "paused"
-      ? html`<${Action} name="Resume" title=${`Resume ${job.jobId}?`} role="submitter" request=${post("resume", { ifMatch })} done="The job fires again."
+      ? html`<${Action} name="Resume" title=${`Resume ${job.jobId}?`} role="submitter" request=${post("resume")} done="The job fires again."
           touches=${`The job fires again. Of the fires that it missed, its catch-up policy runs: ${job.catchUp?.policy ?? "none"}.`} undo="Pause it." />`
-      : html`<${Action} name="Pause" title=${`Pause ${job.jobId}?`} role="submitter" why=${over} request=${post("pause", { ifMatch })} done="The job is paused."
+      : html`<${Action} name="Pause" title=${`Pause ${job.jobId}?`} role="submitter" why=${over} request=${post("pause")} done="The job is paused."
           touches="The job fires no more, and its runs that have not started wait. Runs under way go on." undo="Resume it." />`}
     <a class="button small" href=${href(["jobs", job.jobId, "edit"])}>Edit</a>
-    <${Action} name="Skip next" title="Skip the next fire?" role="submitter" why=${over || (job.nextRunAt ? "" : "There is no next fire.")} request=${post("skip-next", { ifMatch, isOnce: true })} done="The next fire is skipped."
+    <${Action} name="Skip next" title="Skip the next fire?" role="submitter" why=${over || (job.nextRunAt ? "" : "There is no next fire.")} request=${post("skip-next", { ifMatch: `"${job.version}"`, isOnce: true })} done="The next fire is skipped."
       touches=${html`${unit} gets a skipped row in the ledger.`} undo="Run the job now instead: the skipped row stays." />
     <${Action} name="Cancel job" title=${`Cancel ${job.jobId} for good?`} role="submitter" kind="small danger" why=${over} request=${{ method: "DELETE", path }} done="The job is cancelled."
       touches="The job never fires again, and its runs that have not started are cancelled. Runs under way are asked to stop. The ledger stays. If other jobs depend on it, Timeball refuses."
