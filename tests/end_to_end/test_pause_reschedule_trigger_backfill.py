@@ -42,7 +42,8 @@ def test_a_job_paused_or_rescheduled_inside_the_look_ahead_is_not_called_then_an
     (withdrawn,) = ledger(client, paused)
     assert (withdrawn["status"], withdrawn["attempt"], withdrawn["fireTime"]) == ("withdrawn", 0, due_at)
     resumed = ask(client, "POST", f"/v1/jobs/{paused['jobId']}/resume", {})
-    assert (resumed["status"], resumed["version"]) == ("pending", 3)
+    # Its run is sent before the answer, and may be over by then.
+    assert (resumed["status"] in {"pending", "running", "completed"}, resumed["version"]) == (True, 3)
     paths = [f"/v1/jobs/{job['jobId']}" for job in (paused, moved)]
     until(lambda: all(client.get(path)["status"] == "completed" for path in paths))
 

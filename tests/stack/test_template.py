@@ -85,7 +85,7 @@ def test_all_functions_have_the_same_runtime_and_architecture(stack: Synthesized
         "api": ("functions.api.handler", 29),
         "admin": ("functions.api.handler", 29),
         "deployment": ("functions.deployment.handler", 60),
-        "first-key-maker": ("functions.first_key.handler", 60),
+        "first-key-maker": ("functions.first_key.handler", 120),
         "authorize": ("functions.authorize.handler", 10),
         "scan": ("functions.scan.handler", 30),
         "execute-high": ("functions.execute.handler", 900),
