@@ -3,7 +3,7 @@
  * reader's key may not use is there, and says why it is disabled. The server decides in any case.
  */
 
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { newOnce } from "../lib/api.js";
 import { refresh } from "../lib/live.js";
 import { allowChanges, call, permission, useSession } from "../lib/session.js";
@@ -15,8 +15,8 @@ import { toast } from "./toast.js";
 export function Dialog({ title, onClose, children }) {
   const ref = useRef(null);
   const id = useRef(`dialog-${newOnce().slice(0, 8)}`).current;
-  useEffect(() => {
-    ref.current.showModal();
+  useLayoutEffect(() => {
+    ref.current.showModal(); // before the next key arrives
   }, []);
   return html`<dialog ref=${ref} aria-labelledby=${id} onClose=${onClose}>
     <h2 id=${id}>${title}</h2>

@@ -22,7 +22,7 @@ def test_a_job_is_paused_by_the_keyboard_alone(pages: Pages, console: ConsoleSer
     dialog = page.get_by_role("dialog", name="Pause web?")
     expect(dialog).to_be_visible()
     keys.press("Escape")
-    expect(dialog).to_have_count(0)
+    expect(page.locator("dialog")).to_have_count(0)
     expect(page.get_by_role("button", name="Pause web")).to_be_focused()
     keys.press("Enter")
     _tab_to(page, "Pause")
