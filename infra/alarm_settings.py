@@ -20,13 +20,13 @@ FASTEST_CANARY: Final = 60
 ON, OFF = "on", "off"
 
 
-def subscribers(text: str) -> list[str]:
-    """Return the subscribers of a list that is separated by commas."""
+def listed(text: str) -> list[str]:
+    """Return the items of a list that is separated by commas, each once."""
     return [*dict.fromkeys(filter(None, map(str.strip, text.split(","))))]
 
 
 def _subscribers(text: str) -> str:
-    for one in subscribers(text):
+    for one in listed(text):
         if not any(form.fullmatch(one) for form in (_MAIL, _URL, _CHANNEL)):
             raise ValueError(f"must be {_FORMS}, separated by commas: {one!r} is none of them")
     return text

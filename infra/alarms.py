@@ -13,7 +13,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from infra.alarm_conditions import Combination, Condition, combinations, conditions
-from infra.alarm_settings import SLACK, subscribers
+from infra.alarm_settings import SLACK, listed
 from infra.queues import Queues
 from infra.settings import Settings
 
@@ -82,7 +82,7 @@ class Alarms(Construct):
                 conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
             )
         )
-        for number, subscriber in enumerate(subscribers(settings.alarming.alarm_subscribers)):
+        for number, subscriber in enumerate(listed(settings.alarming.alarm_subscribers)):
             if subscriber.startswith(SLACK):
                 workspace, _, channel = subscriber.removeprefix(SLACK).partition("/")
                 chatbot.SlackChannelConfiguration(

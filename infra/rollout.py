@@ -16,8 +16,9 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from infra.alarm_settings import listed
 from infra.functions import allow
-from infra.rollout_settings import ERRORS, GRADUAL, chosen
+from infra.rollout_settings import ERRORS, GRADUAL
 from infra.settings import Settings
 
 _ALIAS: Final = "live"
@@ -54,7 +55,7 @@ class Rollout(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings = settings
-        wanted = chosen(settings.rolling.rollback_alarms)
+        wanted = listed(settings.rolling.rollback_alarms)
         common = [alarms[name] for name in wanted if name != ERRORS]
         aliases = [one for one in Stack.of(self).node.find_all() if isinstance(one, lambda_.Alias)]
         self._application = codedeploy.LambdaApplication(self, "Application", application_name=settings.name)

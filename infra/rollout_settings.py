@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from infra.alarm_settings import listed
 from timeball.setting import one_of, setting
 
 ALL_AT_ONCE, GRADUAL = "all-at-once", "gradual"
@@ -14,13 +15,8 @@ MAY_ROLL_BACK: Final = (ERRORS, "TickSilent", "Behind", "NoHands", "DeadLetters"
 """The alarms on one metric that may roll a deployment back. The others need more than ten minutes, or are combined."""
 
 
-def chosen(text: str) -> list[str]:
-    """Return the alarms of a list that is separated by commas."""
-    return [*dict.fromkeys(filter(None, map(str.strip, text.split(","))))]
-
-
 def _alarms(text: str) -> str:
-    for one in chosen(text):
+    for one in listed(text):
         if one not in MAY_ROLL_BACK:
             raise ValueError(
                 f"must be some of {', '.join(MAY_ROLL_BACK)}, separated by commas: {one!r} is none of them"

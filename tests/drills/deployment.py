@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from tests.drills.judge import MINUTE_MS, Series
 from tests.engine.play import NOW, inline
+from tests.engine.skewed_clock import SkewedClock
 from tests.simulation.world.queue import UnrulyQueue
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.domain.model.ids import JobKey, Shards
@@ -129,7 +130,7 @@ class Deployment:
         """Return the context of a process."""
         store = each_port(self.store, lambda one, called: _SeenPort(self, part, one, called))
         queue = cast("Queue", _SeenPort(self, part, self.queue, "queue."))
-        return Context(store, queue, _WrongClock(self.clock, part.skew_ms), part.rules, self.tally, known=part.known)
+        return Context(store, queue, SkewedClock(self.clock, part.skew_ms), part.rules, self.tally, known=part.known)
 
     def submit(self, specs: Iterable[JobSpec]) -> None:
         """Store jobs; the scan does the rest."""
@@ -294,20 +295,6 @@ def record_basic(series: Series, at: int, events: Sequence[Measurement]) -> None
     for event in events:
         if event.watched and MEANINGS[Metric(event.name)].is_basic:
             series.record(event.name, at, event.value)
-
-
-@dataclass(frozen=True)
-class _WrongClock:
-    """The clock of a process, which may be wrong."""
-
-    clock: VirtualClock
-    skew_ms: int
-
-    def now(self) -> int:
-        return self.clock.now() + self.skew_ms
-
-    async def sleep_until(self, at: int) -> None:
-        await self.clock.sleep_until(at - self.skew_ms)
 
 
 class _SeenPort:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.engine.play import Play, spec
 from tests.engine.scanning.days import EMPTY, TODAY, Odd, OddJobs
+from tests.engine.skewed_clock import SkewedClock
 from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import new_job
@@ -56,20 +57,6 @@ class SlowIndex(MemoryDueIndex):
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         self._memory.catch_up()
         return super().query(queries)
-
-
-@dataclass
-class SkewedClock:
-    """The clock of a process that is wrong by some seconds."""
-
-    clock: VirtualClock
-    skew_ms: int
-
-    def now(self) -> int:
-        return self.clock.now() + self.skew_ms
-
-    async def sleep_until(self, at: int) -> None:
-        await self.clock.sleep_until(at - self.skew_ms)
 
 
 class Days:

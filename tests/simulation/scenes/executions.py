@@ -36,25 +36,23 @@ _TASK = EcsTarget(
 _ONE = Flow(concurrency=ConcurrencyLimit("key", 1))
 _OTHER = Flow(concurrency=ConcurrencyLimit("other", 1))
 
+_FOLLOWED = [
+    job(
+        f"steps-{n}",
+        once(1 + n),
+        target=_STEPS if n % 2 else _TASK,
+        retry=RetryPolicy(1, 2, max_seconds=20),
+        timeout_seconds=(20, 60)[n // 2 % 2],
+    )
+    for n in range(10)
+]
+"""One-offs, whose targets are executions that last longer than their calls."""
+
 SCENES: Mapping[str, Scene] = {
     "runs that follow executions": Scene(
         [
             (0, storms_at_aws),
-            (
-                0,
-                submits_jobs(
-                    *(
-                        job(
-                            f"steps-{n}",
-                            once(1 + n),
-                            target=_STEPS if n % 2 else _TASK,
-                            retry=RetryPolicy(1, 2, max_seconds=20),
-                            timeout_seconds=(20, 60)[n // 2 % 2],
-                        )
-                        for n in range(10)
-                    )
-                ),
-            ),
+            (0, submits_jobs(*_FOLLOWED)),
             (0, submits_jobs(job("guarded", every(5), target=_TASK, overlap=OverlapPolicy.CANCEL_OTHER))),
             (8, asks_of_runs("cancel run", cancel_runs, lambda run: run.followed is not None)),
             (14, delivers_again(lambda run: run.state is RunState.RUNNING)),
@@ -65,21 +63,7 @@ SCENES: Mapping[str, Scene] = {
     "runs that follow executions of which AWS tells": Scene(
         [
             (0, storms_at_aws),
-            (
-                0,
-                submits_jobs(
-                    *(
-                        job(
-                            f"steps-{n}",
-                            once(1 + n),
-                            target=_STEPS if n % 2 else _TASK,
-                            retry=RetryPolicy(1, 2, max_seconds=20),
-                            timeout_seconds=(20, 60)[n // 2 % 2],
-                        )
-                        for n in range(10)
-                    )
-                ),
-            ),
+            (0, submits_jobs(*_FOLLOWED)),
             (30, rests),
         ],
         workers=(tell_of_ends,),

@@ -34,7 +34,7 @@ _MAX_DAYS = 4
 
 _IDLE_AFTER_MS = MINUTE_MS
 _REST_MS = 2_500
-"""Of scans that come each second, some ms early or late, every third one then queries; of later ones, each."""
+"""An idle process queries again after this time at the earliest: at the third tick, which may come some ms early."""
 
 _FURTHER_MS = 2_000
 """How much further such a scan looks ahead, because the next scans do not query."""
