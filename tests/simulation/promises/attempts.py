@@ -89,7 +89,7 @@ def _no_run_has_more_attempts_than_its_policy_allows(story: Story) -> Iterator[s
     history = story.store.history
     for write, before in history.claims():
         start_at = (write.after.claimed_at or 0) if before.state is RunState.RUNNING else before.not_before
-        written = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
+        written = [one.after for one in history.of_job_and_lost(before.id.job) if one.at <= write.at]
         jobs = [seen for job in written for seen in history.seen_until(job, write.at)]
         waited = (one.after for one in history.of_run(before.id) if one.after.attempt == before.attempt)
         if any(one.reason in WAITS_IN_LINE for one in waited):

@@ -74,6 +74,7 @@ class History:
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
         self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)
         self._jobs: dict[JobKey, list[Write[Job]]] = defaultdict(list)
+        self._lost_of: dict[JobKey, list[Write[Job]]] = defaultdict(list)
 
     def note_run(self, write: Write[Run]) -> None:
         """Keep a write of a run."""
@@ -96,8 +97,10 @@ class History:
         return gone
 
     def forget_job(self, job: JobKey, standing: Job) -> None:
-        """Forget the writes of a job after a row of it."""
-        self.jobs = _without(self.jobs, _after(self._jobs[job], standing))
+        """Forget the writes of a job after a row of it, but for `of_job_and_lost`."""
+        gone = _after(self._jobs[job], standing)
+        self.jobs = _without(self.jobs, gone)
+        self._lost_of[job].extend(gone)
 
     def note_task(self, write: Write[Task]) -> None:
         """Keep a write of a task."""
@@ -153,6 +156,10 @@ class History:
     def of_job(self, job: JobKey) -> list[Write[Job]]:
         """Return the writes of a job."""
         return self._jobs[job]
+
+    def of_job_and_lost(self, job: JobKey) -> list[Write[Job]]:
+        """Return the writes of a job, and those that a loss took back: runs may have been decided by both."""
+        return [*self._lost_of[job], *self._jobs[job]]
 
     def of_task(self, key: TaskKey) -> list[Write[Task]]:
         """Return the writes of a task."""
