@@ -23,9 +23,13 @@ NOT_DEPLOYED = {
     "timeball/api/openapi/__main__.py",
     "timeball/__main__.py",
     "timeball/cli",
+    "timeball/client",
+    "timeball/importing",
+    "timeball/mcp",
+    "timeball/rehearsal",
     "timeball/testing",
 }
-"""Names of files and folders anywhere, and paths. The console has an asset of its own."""
+"""Names of files and folders anywhere, and paths. The console has an asset of its own; users install the rest."""
 
 
 def code(target: Target) -> lambda_.AssetCode:

@@ -24,7 +24,7 @@ FAKES = PACKAGE + "testing/"
 _WITHIN_A_FUNCTION = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 """The code of comprehensions: whether it is a function of its own depends on the version of Python."""
 
-FILES = 74
+FILES = 78
 """The bar for the files of the package that a plain run passes; the aim is 40."""
 CALLS = 12
 """The bar for the calls within the package from a cancel to its deepest function, both included."""

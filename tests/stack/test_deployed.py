@@ -213,9 +213,11 @@ def test_code_that_only_people_and_tests_use_is_not_deployed(task: Path) -> None
         "timeball/domain/time/preview.py",
         "timeball/aws/dynamodb/store.py",
     } <= deployed
-    unwanted = ("timeball/api/openapi/__main__", "timeball/__main__", "timeball/cli", "timeball/testing")
+    of_makers = ("timeball/api/openapi/__main__", "timeball/testing")
+    of_users = ("__main__", "cli", "client", "importing", "mcp", "rehearsal")
     of_the_console = ("functions/console", "timeball/console")
-    assert not {path for path in deployed if path.startswith((*unwanted, *of_the_console))}
+    unwanted = (*of_makers, *(f"timeball/{name}" for name in of_users), *of_the_console)
+    assert not {path for path in deployed if path.startswith(unwanted)}
 
 
 def test_all_functions_but_the_consoles_share_one_asset_and_no_layer_contains_our_code(

@@ -1,0 +1,1 @@
+"""The client of the API, for programs: sync and async, typed."""

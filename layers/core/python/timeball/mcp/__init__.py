@@ -1,0 +1,1 @@
+"""The server of tools for language models, over the client."""
