@@ -33,7 +33,7 @@ def test_a_fault_of_a_recovery_is_found_by_its_check(name: str, monkeypatch: pyt
 
 
 def test_each_check_of_a_recovery_finds_a_fault() -> None:
-    assert {fault.found_by for fault in RECOVERY_FAULTS.values()} == {sentence(one) for one in recovery.PROMISES}
+    assert {sentence(one) for one in recovery.PROMISES} <= {fault.found_by for fault in RECOVERY_FAULTS.values()}
 
 
 def test_what_is_not_promised_after_a_loss_is_promised_otherwise() -> None:

@@ -128,6 +128,8 @@ def test_a_job_at_its_end_is_due_once_more_unless_its_only_run_knows_that_it_is_
     assert advanced(recurring, QUEUED, NOW).due_at == NOW + 60_000
     assert advanced(once, QUEUED, NOW).due_at is None
     assert advanced(once, QUEUED, NOW, is_older=True).due_at == NOW + 60_000
+    over = replace(QUEUED, state=RunState.SUCCEEDED, finished_at=NOW)
+    assert advanced(once, over, NOW).due_at == NOW + 60_000
 
 
 def test_ranges_leave_out_standing_rows() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.attempts.recovery import Repair, lost_fires, repair_of, restart_of
+from timeball.domain.model.jobs.job import Job, advanced
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import planned_anew
 from timeball.domain.operation import Operation
@@ -24,6 +25,11 @@ def _doubts_all(*asked: object) -> Repair:
     return Repair.DOUBT if repair is Repair.MAKE_DUE else repair
 
 
+def _ends_due_no_more(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
+    after = advanced(job, row, now, is_older=is_older)
+    return replace(after, due_at=None) if after.next_fire_at is None and job.spec.schedule.is_one_off else after
+
+
 RECOVERY_FAULTS = {
     "a recovery plans no fire again": Fault(instead(restart_of, lambda *_: None), _ONE_ROW, 1),
     "a recovery makes no live run due": Fault(
@@ -40,6 +46,9 @@ RECOVERY_FAULTS = {
         given(Operation, "lost_by", property(lambda operation: operation.created_at)),
         "a second recovery puts nothing in doubt",
         0,
+    ),
+    "a one-off that meets its ended run is not due again": Fault(
+        instead(advanced, _ends_due_no_more), "a job ends with its final run", 1946
     ),
 }
 """They are found in stories of losses (recovery.py)."""

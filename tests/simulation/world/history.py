@@ -128,6 +128,12 @@ class History:
         rows = [*standing, *(row for at, row in writes if from_at < at <= to_at)]
         return {row.spans.end_of(fire_at) is not None for row in rows} | (set() if standing else {False})
 
+    def has_another_calendar(self, key: JobKey, from_at: int, to_at: int) -> bool:
+        """Return whether the calendar of a job has changed between two true times."""
+        calendars = {one.after.spec.calendar for one in self.of_job(key) if one.after.spec.calendar is not None}
+        writes = [write for use in calendars for write in self.calendars.get(CalendarKey(key.tenant, use.name), [])]
+        return any(from_at < at <= to_at for at, _ in writes)
+
     @staticmethod
     def rows_between(noted: list[tuple[int, _Noted]], from_at: int, to_at: int) -> list[_Noted]:
         """Return every version of one key's row that stood at some time between two true times."""

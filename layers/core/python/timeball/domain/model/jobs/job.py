@@ -347,8 +347,9 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     if following_at is not None:
         return after
     # The job becomes due once more if its final run may end without concluding it: an executor that claimed the run
-    # before this write, or under an older schedule, does not know that it is final. The executor of a one-off does.
-    knows_itself = job.spec.schedule.is_one_off and not is_older
+    # before this write, or under an older schedule, does not know that it is final. The executor of a one-off does,
+    # unless its run was over before: then the job's row is from a time before that end, as after a restore.
+    knows_itself = job.spec.schedule.is_one_off and not is_older and not row.is_terminal
     return evolve(after, final_fire_at=through_at, due_at=None if knows_itself else _recheck_at(through_at, now))
 
 
