@@ -61,8 +61,9 @@ async def lose_and_recover(story: Story) -> None:
         for tenant in stopped:
             start_tenant(_undisturbed(story), tenant)
     await clock.sleep_until(loss.at + LONGEST_REQUEST_SECONDS * SECOND_MS)
+    # A user's process may stall before it notes an answer, once more for as long as a request lasts.
     story.done = [
-        one for one in story.done if not loss.since <= one.at <= loss.at + LONGEST_REQUEST_SECONDS * SECOND_MS
+        one for one in story.done if not loss.since <= one.at <= loss.at + 2 * LONGEST_REQUEST_SECONDS * SECOND_MS
     ]
     story.is_mending = False
 
