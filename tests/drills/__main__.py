@@ -13,6 +13,7 @@ from itertools import repeat
 from tests.drills.calm import alarms_of_story
 from tests.drills.deployment import PARTITIONS
 from tests.drills.drill import Played, alarms_template, faults_of, play
+from tests.drills.releases import RELEASE_DRILLS
 from tests.drills.table import DRILLS
 from tests.simulation.side_by_side import processes
 
@@ -27,17 +28,19 @@ def _play(name: str, template: dict[str, object]) -> tuple[str, Played]:
 def main() -> int:
     """Play the drills that the arguments select."""
     parser = argparse.ArgumentParser(prog="python -m tests.drills")
-    parser.add_argument("name", nargs="?", choices=sorted(DRILLS), help="the name of a drill; all without it")
+    parser.add_argument(
+        "name", nargs="?", choices=sorted([*DRILLS, *RELEASE_DRILLS]), help="the name of a drill; all without it"
+    )
     parser.add_argument("--calm", type=int, metavar="COUNT", help="play so many calm stories instead of drills")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first calm story")
     asked = parser.parse_args()
     if asked.calm:
         return _play_calm(range(asked.first, asked.first + asked.calm))
-    names = [asked.name] if asked.name else list(DRILLS)
+    names = [asked.name] if asked.name else [*DRILLS, *RELEASE_DRILLS]
     template, failed = alarms_template(PARTITIONS), False
     print(f"{'drill':<20} {'alarm':<24} {'after':>8} {'at most':>8}  over after, on time after")
     with ProcessPoolExecutor() as pool:
-        for name, played in pool.map(_play, names, repeat(template)):
+        for name, played in pool.map(_play, [name for name in names if name in DRILLS], repeat(template)):
             drill, faults = DRILLS[name], faults_of(DRILLS[name], played)
             failed |= bool(faults)
             for alarm, after in sorted(played.alarms.items(), key=lambda one: one[1]) or [(_NONE, 0)]:
@@ -52,6 +55,10 @@ def main() -> int:
                 )
             for fault in faults[:5]:
                 print(f"    {fault}")
+    for name in (name for name in names if name in RELEASE_DRILLS):
+        found = [*RELEASE_DRILLS[name].play(template)]
+        failed |= bool(found)
+        print("\n".join([f"{name:<20} {_NONE:<24}", *(f"    {fault}" for fault in found[:5])]), flush=True)
     print("each drill shows what it must" if not failed else "some drills fail")
     return failed
 

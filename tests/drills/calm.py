@@ -30,7 +30,7 @@ _RUNS_BEFORE = 9
 """How many runs a minute there were before, all on time: a budget of late runs is of hours."""
 
 
-class _Recorder(KeptTelemetry):
+class Recorder(KeptTelemetry):
     """Telemetry that also records the values of metrics as `basic` writes them."""
 
     def __init__(self, clock: VirtualClock, series: Series) -> None:
@@ -52,7 +52,7 @@ class CalmStory(Story):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.telemetry = _Recorder(self.clock, self.series)
+        self.telemetry = Recorder(self.clock, self.series)
 
     def note_scan(self, context: Context, found: ScanResult, began_at: int, loop: tuple[int, int]) -> None:
         """Do what the scan's function does after a scan."""
@@ -62,7 +62,11 @@ class CalmStory(Story):
 
 def alarms_of_story(seed: int, template: Mapping[str, Any]) -> list[str]:
     """Play a calm story; return the alarms that it sets off, each with its first minute, and its broken promises."""
-    story = CalmStory(seed)
+    return alarms_in(CalmStory(seed), template)
+
+
+def alarms_in(story: CalmStory, template: Mapping[str, Any]) -> list[str]:
+    """Play a story that has not begun, as `alarms_of_story` does."""
     record_before(story.series, START, _RUNS_BEFORE)
     story.clock.run(play_out(story))
     ended_at = story.clock.now()

@@ -6,6 +6,7 @@ from tests.drills.calm import alarms_of_story
 from tests.drills.deployment import PARTITIONS
 from tests.drills.drill import alarms_template, faults_of, play
 from tests.drills.judge import MINUTE_MS, Series, judged
+from tests.drills.releases import RELEASE_DRILLS
 from tests.drills.table import DRILLS
 
 pytestmark = pytest.mark.xdist_group("drills")
@@ -25,6 +26,12 @@ def test_a_drill_sets_off_its_own_alarm_within_its_time_and_no_other(name: str, 
     drill = DRILLS[name]
     played = play(drill, template)
     assert not faults_of(drill, played), f"play it: make drill NAME={name}\n{played}"
+
+
+@pytest.mark.parametrize("name", RELEASE_DRILLS)
+def test_a_change_of_releases_sets_off_no_alarm(name: str, template: dict[str, object]) -> None:
+    found = [*RELEASE_DRILLS[name].play(template)]
+    assert not found, f"play it: make drill NAME={name}\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("name", ["ticker-gone", "watch-gone"])

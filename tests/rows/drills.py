@@ -1,18 +1,10 @@
-"""Two drills: a deployment amid traffic, with two releases at once; and a release that begins with old rows.
-
-Each returns the world in which it was played, with its telemetry, and what was found wrong.
-"""
+"""A release that begins with the rows of another: what must hold some minutes later."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import count, islice
 
 from tests.rows.kept import KeptRelease
-from tests.rows.world import Row, Tables, World
-from tests.simulation.checker import complaints
-from tests.simulation.hardships import Hardships
-from tests.simulation.play import play
-from tests.simulation.story import Story
+from tests.rows.world import Row, World
 from timeball.aws.dynamodb.table import keys
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.runs.run import RunState
@@ -22,22 +14,17 @@ _GOES_ON_MS = 7 * MINUTE_MS
 _OVER = {RunState.SUCCEEDED, RunState.FAILED, RunState.SKIPPED, RunState.CANCELLED}
 
 
-def deploy_amid_traffic(number: int = 0) -> tuple[Story, list[str]]:
-    """Play one of the stories in which each process changes to the next release, back, and to it again."""
-    seeds = (seed for seed in count() if Hardships(seed).has_two_releases)
-    story = play(next(islice(seeds, number, None)))
-    return story, complaints(story)
+def run_on_old_rows(world: World, kept: KeptRelease) -> list[str]:
+    """Let the present code go on for some minutes from the rows and messages of a release; return what was wrong.
 
-
-def run_on_old_rows(tables: Tables, kept: KeptRelease) -> tuple[World, list[str]]:
-    """Let the present code go on for some minutes from the rows and messages of a release, within `moto()`."""
-    tables.fill(kept.rows)
-    world, before = World(tables, kept.at), _runs(kept.rows["jobs"])
+    The world's tables have the rows of the release.
+    """
+    tables, before = world.tables, _runs(kept.rows["jobs"])
     coming = [one for tenant in ("acme", "globex") for one in _coming(world, tenant)]
     world.send_again(kept.waiting)
     world.run_until(kept.at + _GOES_ON_MS)
     after = _runs(tables.rows()["jobs"])
-    return world, [*_wrong(world, before, after), *_missing(coming, after), *_waiting(kept, after)]
+    return [*_wrong(world, before, after), *_missing(coming, after), *_waiting(kept, after)]
 
 
 def _wrong(world: World, before: Mapping[RunId, Row], after: Mapping[RunId, Row]) -> Iterator[str]:

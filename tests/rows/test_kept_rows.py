@@ -187,6 +187,8 @@ READ: Mapping[type, Callable[[World, Row], bool]] = {
 
 
 def test_what_a_release_began_goes_on(kept: KeptRelease, tables: Tables) -> None:
-    world, found = run_on_old_rows(tables, kept)
+    tables.fill(kept.rows)
+    world = World(tables, kept.at)
+    found = run_on_old_rows(world, kept)
     assert not found, "\n".join(found)
     assert len(world.caller.calls) > 5
