@@ -2,23 +2,29 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from tests.drills.deployment import Deployment, replaced
 from tests.drills.drill import Drill, jobs, on_time
 from tests.engine.play import spec
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import RuleSet
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.operation import JobMatch, Operation, OperationAction
 from timeball.domain.planning.era import DEPLOYMENT, Era
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Cron
 from timeball.engine.context import Rules
+from timeball.engine.operations.operation import create_operation
 from timeball.ports.rows import Swap
 
 _CALL_MS = 4_000
 _ERAS = 2
-_HAVANA = JobKey("acme", "havana")
+_HAVANA, _CARACAS = JobKey("acme", "havana"), JobKey("acme", "caracas")
+_MOVED_BY = {_HAVANA: -30 * SECOND_MS, _CARACAS: 30 * SECOND_MS}
+"""By how much the former data had the next fire of a job at another instant (ms)."""
 _FORMER_DATA = "2019a"
 
 
@@ -80,32 +86,51 @@ def _all_on_time(deployment: Deployment, from_at: int, to_at: int) -> Iterator[s
     yield from () if to_at < end_at else ("the drill is too short",)
 
 
-def _with_cron(deployment: Deployment) -> None:
-    deployment.submit([*jobs(deployment), spec(_HAVANA.job_id, Cron("*/2 * * * *", "America/Havana"))])
+def _with_crons(deployment: Deployment) -> None:
+    zones = {_HAVANA: "America/Havana", _CARACAS: "America/Caracas"}
+    crons = [spec(key.job_id, Cron("*/2 * * * *", zone)) for key, zone in zones.items()]
+    deployment.submit([*jobs(deployment), *crons])
 
 
 def _change_zones(deployment: Deployment) -> None:
-    """Leave a job as the former release did: its data had the next fire 30 s earlier. All processes are new."""
-    now = deployment.clock.now()
-    job = deployment.store.jobs[_HAVANA]
-    assert job.next_fire_at is not None
-    assert job.due_at is not None
-    former = RuleSet(job.rules.version, _FORMER_DATA)
-    moved = evolve(
-        job, next_fire_at=job.next_fire_at - 30 * SECOND_MS, due_at=job.due_at - 30 * SECOND_MS, rules=former
-    )
-    deployment.store.jobs.swap([Swap(job, moved)], now)
+    """Leave two jobs as the former release did, with other next fires. All processes are new, and an admin recovers."""
+    now, former = deployment.clock.now(), RuleSet(tzdata=_FORMER_DATA)
+    for key, moved_by in _MOVED_BY.items():
+        job = deployment.store.jobs[key]
+        assert job.next_fire_at is not None
+        assert job.due_at is not None
+        moved = evolve(job, next_fire_at=job.next_fire_at + moved_by, due_at=job.due_at + moved_by, rules=former)
+        deployment.store.jobs.swap([Swap(job, moved)], now)
     era = Era(now, deployment.rules.misfire_ms, deployment.rules.lookahead_ms, rules=former)
     deployment.store.eras.note([(DEPLOYMENT, era)], now)
     _reshard(deployment, deployment.rules, deployment.partitions)
+    _recover(deployment, now)
+
+
+def _recover(deployment: Deployment, since: int) -> None:
+    """Recover, as docs/upgrade.md says after a change of the time zone data."""
+    asked = Operation(
+        OperationKey(_HAVANA.tenant, "recovery"),
+        OperationAction.RECOVER,
+        JobMatch(),
+        per_second=100,
+        shard=0,
+        created_at=since,
+        updated_at=since,
+        by=Actor("admin"),
+        since=since,
+        due_at=since,
+    )
+    create_operation(deployment.context(deployment.api), asked)
 
 
 def _next_fires_by_new_data(deployment: Deployment, from_at: int, to_at: int) -> Iterator[str]:
     yield from on_time("normal")(deployment, from_at, to_at)
-    yield from on_time("havana")(deployment, from_at, to_at)
-    off = [run.id for run in deployment.runs(_HAVANA) if run.id.fire_at % (2 * MINUTE_MS)]
-    if off:
-        yield f"{off} are by the former data"
+    for key in _MOVED_BY:
+        yield from on_time(key.job_id)(deployment, from_at, to_at)
+        fires = [run.id.fire_at for run in deployment.runs(key)]
+        if any(later - earlier != 2 * MINUTE_MS for earlier, later in pairwise(fires)) or fires[0] % (2 * MINUTE_MS):
+            yield f"{key.job_id} fires at {fires}, and not each even minute by the new data"
     if len(deployment.store.eras.of_owner(DEPLOYMENT, 10)) < _ERAS:
         yield "there is no new era"
 
@@ -134,12 +159,13 @@ DRILLS: Sequence[Drill] = (
     ),
     Drill(
         "time-zones-changed",
-        "a deployment with other time zone data, by which a job's next fire is at another instant",
+        "a deployment with other time zone data, by which the next fire of one job is later, and that of another job "
+        "earlier; an admin recovers since then",
         _change_zones,
         {},
-        "each fire is by the new data, none by the former; a new era begins",
+        "each fire is by the new data, none by the former, none is lost; a new era begins",
         _next_fires_by_new_data,
         mends=lambda _: None,
-        begins=_with_cron,
+        begins=_with_crons,
     ),
 )
