@@ -125,7 +125,7 @@ bench: setup ## Measure processor time, requests, units and dollars, beside the 
 	@$(BIN)/python -m bench $(KEEP)
 
 .PHONY: scale
-scale: $(VENV)/packages.stamp ## Play each stage in virtual time at its limits; write docs/scale.md's figures and curves: some minutes
+scale: $(VENV)/packages.stamp ## Play each stage in virtual time at its limits; write docs/concepts/scale.md's figures and curves: some minutes
 	@$(BIN)/python -m bench.scale
 	@$(BIN)/python -m docs.generate
 

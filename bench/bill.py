@@ -50,7 +50,7 @@ _ARCHIVED_BYTES = 300
 _PUT, _STORED_GB_MONTH = 5 / _MILLION, 0.023
 """S3's prices of an object that is put, and of a GB."""
 _USD_OF_A_LONE_RUN = 24.16 / _MILLION
-"""What a run costs that is due alone (docs/aws.md)."""
+"""What a run costs that is due alone (docs/reference/aws.md)."""
 _IDLE_AFTER_SECONDS, _IDLE_SECONDS = 65, 3
 """A scan counts as idle a minute after it found something; then the next one is three seconds later."""
 _BUSY_SCAN_CPU_MS = 1.0

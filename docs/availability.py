@@ -1,4 +1,4 @@
-"""The tables of docs/availability.md: the cost of outages in a year, by the drills, and the sum of AWS's agreements."""
+"""The tables of docs/concepts/availability.md: the cost of outages in a year, and the sum of AWS's agreements."""
 
 # ruff: noqa: INP001 -- beside the documents that it generates
 

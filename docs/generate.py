@@ -62,11 +62,15 @@ def metrics() -> str:
 
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
-    "availability.md": {"outages": outages_as_markdown, "agreements": agreements_as_markdown},
-    "drills.md": {"drills": drills_as_markdown},
-    "runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
-    "scale.md": {
+    "reference/aws.md": {
+        "functions": functions_as_markdown,
+        "queues": queues_as_markdown,
+        "tables": tables_as_markdown,
+    },
+    "concepts/availability.md": {"outages": outages_as_markdown, "agreements": agreements_as_markdown},
+    "reference/drills.md": {"drills": drills_as_markdown},
+    "concepts/runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
+    "concepts/scale.md": {
         "arithmetic": arithmetic_as_markdown,
         "placed": placed_as_markdown,
         "cases": cases_as_markdown,
@@ -75,8 +79,8 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "capacity": capacity_as_markdown,
         "scans": scans_as_markdown,
     },
-    "settings.md": {"settings": as_markdown},
-    "writes.md": {"writes": writes_as_markdown},
+    "reference/settings.md": {"settings": as_markdown},
+    "reference/writes.md": {"writes": writes_as_markdown},
 }
 """The pages that have generated parts, and what makes each part."""
 

@@ -1,4 +1,4 @@
-"""Gather the order of writes of each verb from the docstring of its function: docs/writes.md is generated from it.
+"""Gather the order of writes of each verb from its docstring: docs/reference/writes.md is generated from it.
 
 A docstring states it in one form: a line `Order of writes of <verb>:`, numbered steps, and a paragraph that begins with
 `Safe:` and says why nothing is lost or doubled.
@@ -58,7 +58,7 @@ def _one_line(text: str) -> str:
 
 
 def _link(match: re.Match[str]) -> str:
-    return f"[ADR {match[1]}](adr/{_RECORDS[int(match[1])]})"
+    return f"[ADR {match[1]}](../adr/{_RECORDS[int(match[1])]})"
 
 
 def writes_as_markdown() -> str:
@@ -68,5 +68,5 @@ def writes_as_markdown() -> str:
 
 def _section(order: Order) -> str:
     name = order.file.relative_to(ENGINE.parent).as_posix()
-    link = f"[`{name}`](../{order.file.relative_to(ROOT).as_posix()})"
+    link = f"[`{name}`](../../{order.file.relative_to(ROOT).as_posix()})"
     return "\n".join([f"### {order.verb}", "", link, "", *order.steps, "", f"*Safe:* {order.why}"])

@@ -1,4 +1,4 @@
-"""The tables of docs/aws.md: the resources of each function and each queue, read from the synthesized templates.
+"""The tables of docs/reference/aws.md: the resources of each function and each queue, read from the templates.
 
 A cell shows the stage `small`, and in brackets `large` where it differs.
 """

@@ -85,7 +85,7 @@ class Rollout(Construct):
             self,
             f"{name}-errors",
             alarm_name=f"{full}-errors",
-            alarm_description=f"Rolls a deployment back: calls of {full} fail. See docs/upgrade.md",
+            alarm_description=f"Rolls a deployment back: calls of {full} fail. See docs/how-to/upgrade.md",
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
             threshold=1,
             datapoints_to_alarm=2,

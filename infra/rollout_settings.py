@@ -31,8 +31,9 @@ class RolloutSettings:
     rollout: str = one_of(
         ALL_AT_ONCE,
         (ALL_AT_ONCE, GRADUAL),
-        "How a deployment replaces the functions' code: `all-at-once`, or `gradual`: [a tenth of the calls for ten "
-        "minutes](upgrade.md#a-tenth-of-the-calls-first), then all; it needs `alarms`, and costs $0.90 a month",
+        "How a deployment replaces the functions' code: `all-at-once`, or `gradual`: [a tenth of the calls for "
+        "ten minutes](../how-to/upgrade.md#a-tenth-of-the-calls-first), then all; it needs `alarms`, and costs $0.90 a "
+        "month",
     )
     rollback_alarms: str = setting(
         f"{ERRORS},TickSilent,Behind,NoHands",

@@ -1,4 +1,4 @@
-"""Why a function or a queue has its numbers: stated at its construct, kept in the template, shown in docs/aws.md."""
+"""Why a function or a queue has its numbers: stated at its construct, shown in docs/reference/aws.md."""
 
 from aws_cdk import CfnResource
 from constructs import Construct

@@ -1,4 +1,4 @@
-"""Play every case and find each stage's capacity; write the figures and curves of docs/scale.md: `make scale`."""
+"""Play every case, find each stage's capacity and write the figures of docs/concepts/scale.md: `make scale`."""
 
 import logging
 import os

@@ -46,7 +46,7 @@ MAKE_ENVIRONMENT_MS = (300, 1_000)
 """Assumed: median and 99th percentile; AWS says: up to a second."""
 
 START_CPU_MS = {"scan": 350, "execute": 450}
-"""Measured: the time to load and connect a function, over TLS (docs/aws.md)."""
+"""Measured: the time to load and connect a function, over TLS (docs/reference/aws.md)."""
 
 LATER_SHARE, LATER_TIMES = 0.001, 20
 """Assumed: one request of a thousand takes twenty times as long."""

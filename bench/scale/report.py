@@ -1,4 +1,4 @@
-"""The results of the cases that are kept and shown in docs/scale.md: JSON figures, SVG curves, Markdown tables."""
+"""The kept results of the cases, shown in docs/concepts/scale.md: JSON figures, SVG curves, Markdown tables."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -178,7 +178,7 @@ def steps_as_markdown() -> str:
 
 def curves_as_markdown() -> str:
     """Show each curve."""
-    return "\n\n".join(f"![{one['case']}](scale/{curve_name(one['case'])})" for one in kept()["cases"])
+    return "\n\n".join(f"![{one['case']}](../scale/{curve_name(one['case'])})" for one in kept()["cases"])
 
 
 def capacity_as_markdown() -> str:

@@ -26,8 +26,8 @@ def session() -> str:
 
 
 def smoke_test() -> str:
-    """Return the smoke test of docs/aws.md as a shell script, which finds `API` and `KEY` in its environment."""
-    (block,) = _SMOKE.findall(read(ROOT / "docs/aws.md"))
+    """Return the smoke test of docs/reference/aws.md as a script, which finds `API` and `KEY` in its environment."""
+    (block,) = _SMOKE.findall(read(ROOT / "docs/reference/aws.md"))
     return dedent(block)
 
 

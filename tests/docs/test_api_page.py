@@ -1,4 +1,4 @@
-"""The rules about null in docs/api.md hold for requests."""
+"""The rules about null in docs/reference/api.md hold for requests."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from timeball.api.jobs.policies import RetryPolicyField
 from timeball.api.jobs.request import CatchUpField, JobRequest
 from timeball.api.targets.models import HttpTargetField
 
-PAGE = read(ROOT / "docs/api.md")
+PAGE = read(ROOT / "docs/reference/api.md")
 (RULE,) = re.findall(r"^(A field that is null counts as not given.+?\n)\n", PAGE, re.DOTALL | re.MULTILINE)
 URL = "https://example.com/hook"
 NESTED: dict[str, tuple[type[Any], dict[str, str]]] = {

@@ -1,4 +1,4 @@
-"""The queries of docs/archive.md find what they say, by DuckDB, in objects that played jobs left."""
+"""The queries of docs/reference/archive.md find what they say, by DuckDB, in objects that played jobs left."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.testing.memory_store import MemoryStore
 
-PAGE = (Path(__file__).parents[2] / "docs/archive.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/reference/archive.md").read_text()
 TABLES = re.findall(r"<!-- tables -->\n```sql\n(.*?)```", PAGE, re.DOTALL)[0]
 ATHENA = re.findall(r"<!-- athena -->\n```sql\n(.*?)```", PAGE, re.DOTALL)[0]
 QUERIES = dict(re.findall(r"\*\*([^*\n]+)\*\*[^\n]*\n\n```sql\n(.*?)```", PAGE, re.DOTALL))

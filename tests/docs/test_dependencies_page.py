@@ -1,4 +1,4 @@
-"""The diamond of docs/dependencies.md runs as the page says."""
+"""The diamond of docs/concepts/dependencies.md runs as the page says."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 from timeball.engine.context import Rules
 
-PAGE = read(ROOT / "docs/dependencies.md")
+PAGE = read(ROOT / "docs/concepts/dependencies.md")
 
 
 def example(name: str) -> Any:

@@ -20,7 +20,7 @@ def test_the_diagram_has_every_legal_move_and_no_other() -> None:
 
 
 def test_every_state_has_its_row_beside_the_diagram() -> None:
-    page = read(DOCS / "runs.md")
+    page = read(DOCS / "concepts/runs.md")
     for state in RunState:
         assert f"`{state}`" in page
 

@@ -1,4 +1,4 @@
-"""The queries of docs/observability.md find what they say, in lines that runs of a story left."""
+"""The queries of docs/reference/observability.md find what they say, in lines that runs of a story left."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 
-PAGE = (Path(__file__).parents[2] / "docs/observability.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/reference/observability.md").read_text()
 SECTION = PAGE[PAGE.index("### A line for each attempt") :].partition("\n## ")[0]
 QUERIES = re.findall(r"\*\*(.+?)\*\*\n\n```text\n(.*?)```", SECTION, re.DOTALL)
 CONTEXT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

@@ -1,4 +1,4 @@
-"""The worked examples of docs/schedules.md match the policies: jitter, catch-up, overlap."""
+"""The worked examples of docs/concepts/schedules.md match the policies: jitter, catch-up, overlap."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.domain.time.spans import local_days
 from timeball.engine.context import Rules
 
-PAGE = read(ROOT / "docs/schedules.md")
+PAGE = read(ROOT / "docs/concepts/schedules.md")
 NINE = parse_instant("2026-11-21T09:00:00Z")
 
 

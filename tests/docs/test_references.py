@@ -12,7 +12,8 @@ from timeball import __version__
 
 LAYER = ROOT / "layers/core/python"
 RULES = ROOT / "tests/README.md"
-LIFE = ROOT / "docs/life-of-a-run.md"
+INDEX = ROOT / "docs/index.md"
+LIFE = ROOT / "docs/concepts/life-of-a-run.md"
 FOLDERS = ("bench", "docs", "functions", "infra", "layers", "local", "tests")
 PARTS = ("aws", "domain", "engine", "testing")
 """Folders of the package, which documents name without its path."""
@@ -47,6 +48,12 @@ def _headings(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as the sites that show it form them."""
     titles = re.findall(r"^#+ (.+)$", prose(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_index_links_every_page_of_the_documents() -> None:
+    linked = {(INDEX.parent / link.partition("#")[0]).resolve() for link in _links(INDEX)}
+    pages = {page for page in PAGES if page.is_relative_to(INDEX.parent)} - {INDEX}
+    assert sorted(map(_named, pages - linked)) == []
 
 
 def test_every_function_in_the_life_of_a_run_is_in_a_file_that_is_linked_there() -> None:
@@ -105,7 +112,7 @@ def _has_test(path: Path, name: str) -> bool:
 
 
 def test_every_promise_names_a_test() -> None:
-    promises = re.findall(r"^\| \d \| (.+?) \| (.+?) \|$", read(ROOT / "docs/promises.md"), re.MULTILINE)
+    promises = re.findall(r"^\| \d \| (.+?) \| (.+?) \|$", read(ROOT / "docs/concepts/promises.md"), re.MULTILINE)
     told = re.findall(r"^\d\. (\*\*.+?\*\*)", read(ROOT / "README.md"), re.MULTILINE)
     assert told == [re.match(r"\*\*.+?\*\*", promise)[0] for promise, _ in promises]  # type: ignore[index]
     assert len(promises) == 7

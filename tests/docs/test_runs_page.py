@@ -1,4 +1,4 @@
-"""The numbers in docs/runs.md match the code: how a failure is retried, and how a host that is down is left alone."""
+"""The numbers in docs/concepts/runs.md match the code: how failures are retried, and when a host is left alone."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from timeball.domain.model.terms.policies import RetryPolicy as Policy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Rules
 
-PAGE = read(ROOT / "docs/runs.md")
+PAGE = read(ROOT / "docs/concepts/runs.md")
 _WRITTEN = {"none": None, "`full`": "full"}
 
 

@@ -1,4 +1,4 @@
-"""The examples in docs/schedules.md are true: its commands, its request, its tables of expressions."""
+"""The examples in docs/concepts/schedules.md are true: its commands, its request, its tables of expressions."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from timeball.domain.time.instants import InvalidSchedule, parse_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Cron, Schedule
 
-PAGE = read(ROOT / "docs/schedules.md")
+PAGE = read(ROOT / "docs/concepts/schedules.md")
 _ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 
 
@@ -41,7 +41,7 @@ def test_a_command_prints_what_the_page_shows(command: str, output: str) -> None
 
 def test_every_block_that_shows_a_command_is_run() -> None:
     shown = len(re.findall(r"^(?:\$ )?timeball ", PAGE, re.MULTILINE))
-    assert shown == len(_sessions(ROOT / "docs/schedules.md")) > 8
+    assert shown == len(_sessions(ROOT / "docs/concepts/schedules.md")) > 8
 
 
 def _json(marker: str) -> Any:

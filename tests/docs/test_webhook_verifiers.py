@@ -1,4 +1,4 @@
-"""The verifiers in docs/webhooks.md, run as they stand there, accept Timeball's requests and nothing else."""
+"""The verifiers in docs/reference/webhooks.md, run as they stand there, accept Timeball's requests and nothing else."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import pytest
 from tests.docs.readme import ROOT, read
 from timeball.targets.http.request import parse_key, signature_of
 
-PAGE = read(ROOT / "docs/webhooks.md")
+PAGE = read(ROOT / "docs/reference/webhooks.md")
 NEW, OLD, OTHER = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 10 + "YQ==", "whsec_" + "eHl6" * 8
 NOW = 1_795_253_400
 """The time (s) on the clock of a verifier, which refuses old messages."""

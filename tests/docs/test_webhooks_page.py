@@ -1,4 +1,4 @@
-"""The endpoint in docs/webhooks.md works as the page says: run as it stands there, against the API over HTTP."""
+"""The endpoint in docs/reference/webhooks.md works: run as it stands there, against the API over HTTP."""
 
 import json
 import queue
@@ -29,7 +29,7 @@ from timeball.ports.target import Call
 from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import ACCEPTED
 
-PAGE = read(ROOT / "docs/webhooks.md")
+PAGE = read(ROOT / "docs/reference/webhooks.md")
 (SOURCE,) = re.findall(r"^<!-- example: endpoint -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 (JOB,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 WITHIN_SECONDS = 300
@@ -117,7 +117,7 @@ def url(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("API", url_of(bridge.server))
     module = ModuleType("endpoint")
     monkeypatch.setitem(sys.modules, "endpoint", module)
-    exec(compile(SOURCE, "docs/webhooks.md", "exec"), vars(module))  # noqa: S102 - code of our own page
+    exec(compile(SOURCE, "docs/reference/webhooks.md", "exec"), vars(module))  # noqa: S102 - code of our own page
     monkeypatch.setattr(module.Webhook, "log_message", lambda *_: None)
     with serving(HTTPServer(("127.0.0.1", 0), module.Webhook)) as url:
         yield url

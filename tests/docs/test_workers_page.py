@@ -1,4 +1,4 @@
-"""The worker in docs/workers.md is as short as the page says, and repeats reports that may not have arrived.
+"""The worker in docs/reference/workers.md is as short as the page says, and repeats reports that may not have arrived.
 
 tests/end_to_end/test_workers.py shows the other claims of the page on the embedded AWS.
 """
@@ -15,7 +15,7 @@ import pytest
 from tests.contract.backends import DUMMY, REGION
 from tests.docs.readme import ROOT, read
 
-PAGE = read(ROOT / "docs/workers.md")
+PAGE = read(ROOT / "docs/reference/workers.md")
 (SOURCE,) = re.findall(r"^<!-- example: worker -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FACTS = {"Timeball-Run-Id": "run", "Timeball-Attempt": "2", "Timeball-Callback-Token": "tba_x"}
 
@@ -34,7 +34,7 @@ class Scene:
         self.did: list[str] = []
         self._worker: dict[str, Any] = {}
         until_it_works = SOURCE.partition("\n\n\nwhile True:")[0]
-        exec(compile(until_it_works, "docs/workers.md", "exec"), self._worker)  # noqa: S102 - code of our own page
+        exec(compile(until_it_works, "docs/reference/workers.md", "exec"), self._worker)  # noqa: S102 - code of our own page
         self._worker["sqs"] = SimpleNamespace(change_message_visibility=lambda **_: self.did.append("hide"))
         monkeypatch.setattr("time.sleep", lambda seconds: self.did.append(f"wait {seconds}"))
         monkeypatch.setattr("urllib.request.urlopen", self._answer)

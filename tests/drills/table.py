@@ -11,7 +11,7 @@ DRILLS: Mapping[str, Drill] = {one.name: one for one in (*parts.DRILLS, *load.DR
 
 
 def drills_as_markdown() -> str:
-    """Return the table of drills for docs/drills.md."""
+    """Return the table of drills for docs/reference/drills.md."""
     lines = [
         "| drill | what is broken | alarms, and within how many seconds | what else must hold |",
         "|---|---|---|---|",

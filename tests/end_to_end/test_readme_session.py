@@ -1,4 +1,4 @@
-"""The session in the README and the smoke test of docs/aws.md, run as written against a deployed Timeball."""
+"""The session in the README and the smoke test of docs/reference/aws.md, run as written against a deployed Timeball."""
 
 import json
 import os

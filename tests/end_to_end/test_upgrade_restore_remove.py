@@ -1,4 +1,4 @@
-"""The commands of docs/upgrade.md, docs/restore.md and docs/remove.md, pasted in this order into one account's shell.
+"""The commands of docs/how-to: upgrade.md, restore.md and remove.md, pasted in this order into one account's shell.
 
 The embedded AWS restores a table as it is now, so rows are deleted from the restored table as if they were lost. It has
 no CodeDeploy: a gradual rollout is only looked at.
@@ -44,7 +44,7 @@ def client(reader: Reader) -> Iterator[ApiClient]:
 
 
 def _page(name: str) -> list[str]:
-    blocks = shell_blocks(ROOT / f"docs/{name}.md")
+    blocks = shell_blocks(ROOT / f"docs/how-to/{name}.md")
     assert blocks
     return blocks
 

@@ -1,4 +1,4 @@
-"""The worker in docs/workers.md, run as written: each in its own process, on a queue of the embedded AWS.
+"""The worker in docs/reference/workers.md, run as written: each in its own process, on a queue of the embedded AWS.
 
 Tests of long work replace the page's one function, and shorten the minute for which a message is hidden.
 """
@@ -21,7 +21,7 @@ from tests.end_to_end.steps import ask, ledger, until
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
-PAGE = read(ROOT / "docs/workers.md")
+PAGE = read(ROOT / "docs/reference/workers.md")
 (SOURCE,) = re.findall(r"^<!-- example: worker -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 (PATH, TASK) = re.findall(r"^PUT (\S+)\n\n(\{.*?^\})\n```$", PAGE, re.DOTALL | re.MULTILINE)[0]
 FUNCTION, SECONDS = 'lambda payload: {"resized": payload["image"]}', " 60\n"

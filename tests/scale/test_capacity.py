@@ -1,4 +1,4 @@
-"""The capacity of each stage stays as docs/scale.md says: a change that moves a figure by more than a tenth fails.
+"""The capacity of each stage is as in docs/concepts/scale.md: a change that moves a figure by over a tenth fails.
 
 The cases are played with the processor times that the figures were kept with, so the speed of this machine does not
 matter. If a change was meant to move a figure, `make scale` writes the new ones.

@@ -1,4 +1,4 @@
-"""Small cases of `make scale` respect its limits, and docs/scale.md matches the current settings."""
+"""Small cases of `make scale` respect its limits, and docs/concepts/scale.md matches the current settings."""
 
 from collections.abc import Mapping
 

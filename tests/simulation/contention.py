@@ -33,7 +33,7 @@ SMALL = {"high": 91, "normal": 52, "low": 7}
 
 _STEP_MS = 100
 _SCANNED_A_SECOND = 360
-"""How many runs a second a scan of `small` sends (docs/aws.md)."""
+"""How many runs a second a scan of `small` sends (docs/reference/aws.md)."""
 
 
 @dataclass

@@ -194,7 +194,7 @@ def test_settings_that_do_not_fit_are_refused(given: dict[str, object], problem:
 
 
 def test_a_month_costs_what_the_page_says() -> None:
-    page = (ROOT / "docs/archive.md").read_text()
+    page = (ROOT / "docs/reference/archive.md").read_text()
     columns = [archive_month(1e6), archive_month(1e6, seconds=300), archive_month(1e6, 20, 300)]
     for lines in zip(*columns, strict=True):
         assert f"| {lines[0].what} | {' | '.join(f'{line.dollars:.2f}' for line in lines)} |" in page

@@ -83,7 +83,7 @@ def test_without_a_key_the_template_is_as_without_the_setting(stack: Synthesized
 
 
 def test_the_documented_policy_lets_the_rules_and_the_logs_of_this_stack_use_the_key(stack: Synthesized) -> None:
-    page = (ROOT / "docs/aws.md").read_text()
+    page = (ROOT / "docs/reference/aws.md").read_text()
     found = re.search(r"<!-- key policy -->\n```json\n(.*?)```", page, re.DOTALL)
     assert found
     owner, events, logs = json.loads(found[1])["Statement"]
@@ -111,7 +111,7 @@ def test_the_requests_to_kms_are_as_many_as_the_documents_say(stack: Synthesized
                     receivers.add((role, short_name(resource)))
     of_queues = (2 * len(senders) + len(receivers)) * fives_a_month  # SQS's formula, for all queues together
     of_tables = len(pairs) * fives_a_month
-    page = (ROOT / "docs/aws.md").read_text()
+    page = (ROOT / "docs/reference/aws.md").read_text()
     assert f"{len(pairs)} pairs of a role and a table: {round(of_tables, -3):,} | ${of_tables * 0.000003:.2f} |" in page
     assert f"{round(of_queues, -3):,}, if all are busy day and night | ${of_queues * 0.000003:.2f} |" in page
 

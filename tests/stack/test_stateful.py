@@ -3,7 +3,7 @@
 CloudFormation knows a resource by its logical id, which the CDK makes from the names of constructs. Under another id,
 or with another value of a property that AWS cannot change, the resource is made anew and the old one is deleted, or
 left behind with its data. `stateful.json` has both as they stand. Change it only together with a line in CHANGELOG.md
-that says how a deployment keeps its data: docs/upgrade.md.
+that says how a deployment keeps its data: docs/how-to/upgrade.md.
 """
 
 import json

@@ -17,7 +17,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.errors import UnavailableError
 
-MANUAL = Path(__file__).parents[3] / "docs/api.md"
+MANUAL = Path(__file__).parents[3] / "docs/reference/api.md"
 HANDLER = {"handler": "https://example.com"}
 CALENDAR = {"name": "closed", "timezone": "UTC"}
 FREEZE = {"match": {"all": True}}

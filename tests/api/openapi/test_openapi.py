@@ -64,6 +64,7 @@ NEEDED: dict[type[BaseModel], list[str]] = {
 }
 """The fields that each body requires; a missing one is reported together with all other mistakes."""
 DOCS = Path(__file__).parents[3] / "docs"
+MANUAL = DOCS / "reference/api.md"
 
 
 def test_the_checked_in_document_is_current() -> None:
@@ -187,24 +188,24 @@ def test_a_patch_may_give_any_field_of_a_job_and_remove_any() -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_the_manual_names_every_route(route: Any) -> None:
-    assert route.path in (DOCS / "api.md").read_text(encoding="utf-8")
+    assert route.path in MANUAL.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("problem", Problem)
 def test_the_manual_names_every_problem_with_its_status(problem: Problem) -> None:
     row = rf"\| `{problem.slug}` \| {problem.status} \|"
-    assert re.search(row, (DOCS / "api.md").read_text(encoding="utf-8"))
+    assert re.search(row, MANUAL.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("model", BODIES)
 def test_the_manual_names_every_field_of_a_body(model: type[BaseModel]) -> None:
-    manual = (DOCS / "api.md").read_text(encoding="utf-8")
+    manual = MANUAL.read_text(encoding="utf-8")
     for field in model.model_fields.values():
         assert f"`{field.alias}" in manual
 
 
 def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
-    examples = re.findall(r"```json\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
+    examples = re.findall(r"```json\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
     assert examples
     for example in examples:
         assert api.call("POST", "/v1/jobs", json.loads(example)).status == 201
@@ -212,7 +213,7 @@ def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
 
 def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
     """Send each request to one job, in the order of the page; requests about a run go to a run that fits."""
-    requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
+    requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
     job = api.create(everySeconds=3600)
     seen = []
     for method, target, rest in requests:

@@ -1,4 +1,4 @@
-"""The expected state of a graph's jobs, as docs/dependencies.md says it: written apart from the engine, to compare.
+"""The expected state of a graph's jobs by docs/concepts/dependencies.md: written apart from the engine, to compare.
 
 The reference knows no rows, no clock and no order of events. For each job it knows only how the job would end if it
 ran.

@@ -24,8 +24,8 @@ _STARTS_AGAIN_MS = 8 * SECOND_MS
 async def lose_and_recover(story: Story) -> None:
     """Remember all rows at an instant, lose what was written since at a later one, and recover twice.
 
-    If rows are lost, the admin goes by docs/restore.md: all work that is under way is cut off, as by a deployment with
-    another table, and tenants are disabled until the recovery is through.
+    If rows are lost, the admin goes by docs/how-to/restore.md: all work that is under way is cut off, as by a
+    deployment with another table, and tenants are disabled until the recovery is through.
     """
     story.is_mending = True
     draw, clock = Random(f"the loss of {story.seed}"), story.clock

@@ -66,7 +66,7 @@ def lose(story: Story, standing: Kept, draw: Random) -> Loss:
     gone, old, jobs = draw.choice((0, 0.2, 0.6, 1)), draw.choice((0, 0.2, 0.6, 1)), draw.choice((0, 0.3, 1))
     for run in sorted(store.runs):
         before = standing.runs.get(run)
-        is_kept = before is None and run.origin is Origin.BACKFILL  # docs/restore.md says what becomes of it
+        is_kept = before is None and run.origin is Origin.BACKFILL  # docs/how-to/restore.md says what becomes of it
         if store.runs[run] is not before and draw.random() < (gone if before is None else old) and not is_kept:
             loss.lost_rows = True
             _forget_run(story, loss, run, before)

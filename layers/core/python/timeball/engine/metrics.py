@@ -1,4 +1,4 @@
-"""The engine's metrics by name, and the code that records them. docs/runs.md lists them from here.
+"""The engine's metrics by name, and the code that records them. docs/concepts/runs.md lists them from here.
 
 A move of a run is recorded by the process that wrote it, after the write succeeded. A process that finds it written
 records nothing. So each move is recorded once, or not at all if the answer to the write was lost.

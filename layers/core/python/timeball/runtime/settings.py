@@ -132,8 +132,8 @@ class FunctionSettings:
     metrics: str = one_of(
         "basic",
         ("off", "basic", "full"),
-        "Which [metrics](runs.md#metrics) are written: `basic`, the eight that alarms need; `full`, all of them, also "
-        "by reason and by priority; or `off`. A metric costs $0.30 a month",
+        "Which [metrics](../concepts/runs.md#metrics) are written: `basic`, the eight that alarms need; `full`, all of "
+        "them, also by reason and by priority; or `off`. A metric costs $0.30 a month",
     )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
