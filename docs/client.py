@@ -1,0 +1,163 @@
+"""Writes the generated parts of the client: `python -m docs.client`.
+
+`timeball/client/sync` is `timeball/client/aio` without its `async` and `await`. `timeball/client/models.py` has a
+class for each answer in docs/openapi.json, written by datamodel-code-generator.
+"""
+
+# ruff: noqa: INP001 -- a folder of documents with scripts, not a package
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+DOCS = Path(__file__).parent
+CLIENT = DOCS.parent / "layers/core/python/timeball/client"
+HEADER = "# Generated from {source} by `python -m docs.client`: change that instead.\n"
+
+_WORDS = (
+    (r"\basync (def|for|with)\b", r"\1"),
+    (r"\bawait ", ""),
+    (r"\bAsync(?=[A-Z])", ""),
+    (r"\b__a(iter|next|enter|exit)__\b", r"__\1__"),
+    (r"\baclose\b", "close"),
+    (r"\bclient\.aio\b", "client.sync"),
+    (r"for programs with an event loop", "for programs without an event loop"),
+)
+
+_WRITERS_ONLY = frozenset(
+    {"default", "maximum", "maxItems", "maxLength", "minimum", "minItems", "minLength", "pattern"}
+)
+"""Bounds in schemas: a reader needs none, and each would become a type of its own."""
+
+
+def synchronous(text: str) -> str:
+    """Return the code of a module without its event loop."""
+    for pattern, replacement in _WORDS:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def answers(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schemas of all answers that are a success, and of their parts, as a program reads them."""
+    schemas, found = document["components"]["schemas"], dict[str, Any]()
+    open_ = [
+        name
+        for path in document["paths"].values()
+        for operation in path.values()
+        for status, answer in operation["responses"].items()
+        if status < "3"
+        for name in _named(answer.get("content", {}).get("application/json", {}).get("schema"))
+    ]
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found[name] = _as_read(schemas[name])
+            open_ += _named(found[name])
+    return dict(sorted(found.items()))
+
+
+def _named(schema: object) -> Iterator[str]:
+    """Yield the names of the schemas that one refers to."""
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _named(part)
+    if isinstance(schema, dict) and "$ref" in schema:
+        yield schema["$ref"].rpartition("/")[2]
+
+
+def _as_read(schema: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a schema of what is read: a field that may be left out is read as null, or as an empty list."""
+    if isinstance(schema, list):
+        return [_as_read(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    read = {name: _as_read(part) for name, part in schema.items() if name not in {*_WRITERS_ONLY, "properties"}}
+    fields = {name: _as_read(part) for name, part in schema.get("properties", {}).items()}
+    if fields:
+        required = schema.get("required", ())
+        read["properties"] = {name: one if name in required else _or_null(one) for name, one in fields.items()}
+        read["required"] = list(fields)
+    return read
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if schema.get("type") in ("array", "object") or not schema.keys() & {"type", "$ref", "const", "enum"}:
+        return schema
+    description = schema.pop("description", "")
+    return {"anyOf": [schema, {"type": "null"}], "description": description}
+
+
+def models() -> str:
+    """Return the code of the models."""
+    document = json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))
+    schemas = {"openapi": "3.1.0", "info": {"title": "", "version": ""}, "paths": {}, "components": {}}
+    schemas["components"] = {"schemas": answers(document)}
+    with TemporaryDirectory() as folder:
+        source, written = Path(folder, "answers.json"), Path(folder, "models.py")
+        source.write_text(json.dumps(schemas), encoding="utf-8")
+        _run(
+            "datamodel-codegen",
+            *("--input", source, "--input-file-type", "openapi", "--output", written, "--ignore-pyproject"),
+            *("--output-model-type", "dataclasses.dataclass", "--custom-template-dir", DOCS / "client_models"),
+            *("--snake-case-field", "--enum-field-as-literal", "all", "--use-type-alias"),
+            *("--output-datetime-class", "datetime", "--use-schema-description", "--field-include-all-keys"),
+            *("--formatters", "builtin", "--disable-warnings", "--target-python-version", "3.11"),
+        )
+        code = written.read_text(encoding="utf-8")
+    _, _, classes = code.partition("from __future__ import annotations")
+    classes = classes.replace(
+        "from dataclasses import dataclass", "from timeball.client.answers import Answer, Identified"
+    )
+    return _tidy(
+        HEADER.format(source="docs/openapi.json")
+        + "# ruff: noqa: D209, E501 -- the document's sentences stay whole\n"
+        + '"""The answers of the API: a class for each, whose fields are read from its JSON."""\n\n'
+        + f"from __future__ import annotations\n{classes}"
+    )
+
+
+def generated() -> Mapping[Path, str]:
+    """Return the text of each generated file."""
+    modules = sorted((CLIENT / "aio").glob("*.py"))
+    return {
+        CLIENT / "sync" / module.name: _tidy(
+            HEADER.format(source=f"aio/{module.name}") + synchronous(module.read_text(encoding="utf-8"))
+        )
+        for module in modules
+    } | {CLIENT / "models.py": models()}
+
+
+def _tidy(code: str) -> str:
+    """Return code as ruff writes it: shorter lines join, imports have another order."""
+    code = _ruff(code, "check", "--quiet", "--fix-only", "--unsafe-fixes", "--select", "I,UP028,UP037,C416")
+    return _ruff(code, "format")
+
+
+def _ruff(code: str, *arguments: str) -> str:
+    return _run("ruff", *arguments, "--stdin-filename", CLIENT / "sync/any.py", "-", text=code)
+
+
+def _run(tool: str, *arguments: str | Path, text: str = "") -> str:
+    """Run a tool of this environment, and return its output."""
+    command = [Path(sys.executable).with_name(tool), *arguments]
+    return subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout  # noqa: S603
+
+
+def main() -> None:
+    """Write what differs, and remove what is no longer generated."""
+    wanted = generated()
+    for path in (CLIENT / "sync").glob("*.py"):
+        if path not in wanted:
+            path.unlink()
+    for path, text in wanted.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path.name}\n")
+
+
+if __name__ == "__main__":
+    main()
