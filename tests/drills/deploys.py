@@ -108,7 +108,7 @@ def _change_zones(deployment: Deployment) -> None:
 
 
 def _recover(deployment: Deployment, since: int) -> None:
-    """Recover, as docs/upgrade.md says after a change of the time zone data."""
+    """Recover, as docs/how-to/upgrade.md says after a change of the time zone data."""
     asked = Operation(
         OperationKey(_HAVANA.tenant, "recovery"),
         OperationAction.RECOVER,
