@@ -18,13 +18,11 @@ from timeball.domain.attempts.recovery import (
     made_due,
     released,
     repair_of,
-    restart_behind,
-    restart_of,
     rewound,
     without_rows,
 )
 from timeball.domain.changes.reach import earliest_live
-from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import LIVE, Run
 from timeball.domain.operation import JobFault, Operation
@@ -37,6 +35,7 @@ from timeball.engine.resolving import resolved, resolved_for_runs
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.runs.waiting_lines import expect
+from timeball.engine.scheduling.rewinding import restart, runs_before
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap
@@ -63,7 +62,7 @@ def recover_job(context: Context, operation: Operation, since: int, key: JobKey)
         return JobFault.JOB_GONE
     if job.intent is not None:
         raise ContendedError(f"a change of job {key.job_id} is not reconciled yet")
-    restart_at, now = _restart(context, job, since), context.clock.now()
+    restart_at, now = restart(context, job, since), context.clock.now()
     _insert_doubtful(context, job, restart_at, operation.lost_by, now)
     _insert_end(context, job, since, now)
     _repair_runs(context, job, operation.lost_by, min(since, restart_at or since), now)
@@ -91,7 +90,7 @@ def _conclude(context: Context, job: Job) -> None:
 def _planned_again(context: Context, job: Job, restart_at: int | None, now: int) -> Job:
     """Return a job whose plans meet all rows from the restart on. A job that has ended is opened for a lost row."""
     if restart_at is not None and (job.is_open or _has_hole(context, job, restart_at)):
-        job = rewound(job, restart_at, _runs_before(context, job, restart_at), now)
+        job = rewound(job, restart_at, runs_before(context, job, restart_at), now)
     return job if job.next_fire_at is None else as_new_as(job, _rows_from(context, job, job.next_fire_at))
 
 
@@ -103,20 +102,6 @@ def _rows_from(context: Context, job: Job, from_at: int) -> Iterator[Run]:
         before = page.next_before
         if before is None:
             return
-
-
-def _restart(context: Context, job: Job, since: int) -> int | None:
-    """Return the fire from which a job is planned again; a range that stands before it may cover it."""
-    fire_at = restart_of(job, since)
-    if fire_at is None:
-        return None
-    before = None
-    while True:
-        page = context.store.runs.ledger(LedgerQuery(job.key, _RUNS, to_at=fire_at - 1, before=before))
-        standing = next((row for row in page.runs if row.id.origin is Origin.SCHEDULE and job.owns(row.id)), None)
-        before = page.next_before
-        if standing is not None or before is None:
-            return restart_behind(job, fire_at, standing)
 
 
 def _insert_doubtful(context: Context, job: Job, restart_at: int | None, asked_at: int, now: int) -> None:
@@ -159,7 +144,7 @@ def _runs_left(context: Context, job: Job, restart_at: int | None) -> int:
     """Return how many runs the schedule still has, from the restart or the next fire on."""
     if job.spec.schedule.max_runs is None:
         return _ANY_NUMBER
-    before = job.runs_planned if restart_at is None else _runs_before(context, job, restart_at)
+    before = job.runs_planned if restart_at is None else runs_before(context, job, restart_at)
     return job.spec.schedule.max_runs - before
 
 
@@ -191,12 +176,3 @@ def _repair_runs(context: Context, job: Job, asked_at: int, since: int, now: int
         before = page.next_before
         if before is None:
             return
-
-
-def _runs_before(context: Context, job: Job, restart_at: int) -> int:
-    """Return how many runs count against the schedule's `max_runs` before a fire: their rows are counted."""
-    first_at = job.change.next_fire_at
-    if job.spec.schedule.max_runs is None or first_at is None or restart_at <= first_at:
-        return job.change.runs_planned
-    rows = context.store.runs.between(job.key, first_at, restart_at - 1)
-    return job.change.runs_planned + sum(row.last_fire_at is None and job.owns(row.id) for row in rows)

@@ -28,6 +28,7 @@ from timeball.engine.notices import post_ahead, sort_out
 from timeball.engine.resolving import resolved_for_runs
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.send import send
+from timeball.engine.scheduling.rewinding import by_present_rules
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
@@ -69,7 +70,8 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
 
     Order of writes of dispatch (one row a job):
 
-    0. Read the blackouts: a frozen job is checked again later, and nothing is written.
+    0. Compute the next fire anew, if a former era computed it. Read the blackouts: a frozen job is checked again later,
+       and nothing is written.
     1. Insert a row at the job's next fire: a run, or a range that ends before the next row that stands.
     2. If step 1 is refused, the row that stands decides: a plan at least as new as that row's decided version revives a
        superseded or withdrawn run, or makes a skipped range of it.
@@ -80,6 +82,7 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     Safe: a repeat by any process, at any later time, ends in the same rows and at least one message for each queued
     run.
     """
+    jobs = by_present_rules(context, jobs)
     wanted, needless = sort_out(context, jobs)
     free = evaluate_jobs(context, wanted)
     dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
