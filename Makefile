@@ -140,6 +140,10 @@ synth: setup ## Synthesize the CloudFormation template into cdk.out
 
 ##@ Upkeep
 
+.PHONY: docs
+docs: $(VENV)/packages.stamp ## Build the site of the documents into build/site, and check its links
+	@$(BIN)/python -m docs.site
+
 .PHONY: lock
 lock: $(VENV)/packages.stamp ## Write the lock files anew from requirements/*.in, layers/deps and package.json, and the console's libraries
 	@$(BIN)/uv pip compile $(COMPILE) layers/deps/requirements.in --output-file layers/deps/requirements.txt
