@@ -1,12 +1,22 @@
-"""Commands of the command line, as a shell would start them."""
+"""Commands of the command line: in this process over the API in memory, or as a shell would start them."""
 
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import httpx
+
+from tests.api.client import event_of, sent_body
+from tests.console.world import World
+from timeball.cli.main import run
+from timeball.cli.surroundings import Surroundings
+
+URL = "https://api.example"
 
 
 @dataclass(frozen=True)
@@ -21,11 +31,88 @@ class Done:
     def json(self) -> Any:
         return json.loads(self.stdout)
 
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of a list in a pipe."""
+        return [line.split("\t") for line in self.stdout.splitlines()]
 
-def timeball(arguments: Sequence[str]) -> Done:
+
+def timeball(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Done:
     """Run `timeball` in a separate process, without AWS in its environment."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TIMEBALL_"))}
     done = subprocess.run(
-        [sys.executable, "-m", "timeball", *arguments], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "timeball", *arguments],
+        env={**clean, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+class Stream(io.StringIO):
+    """A stream of a command, which may be a terminal."""
+
+    encoding = "utf-8"
+
+    def __init__(self, text: str = "", *, is_terminal: bool = False) -> None:
+        super().__init__(text)
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+class WorldTransport(httpx.BaseTransport):
+    """Carries a request to the API in memory."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        query: dict[str, list[str]] = {}
+        for name, value in request.url.params.multi_items():
+            query.setdefault(name, []).append(value)
+        event = event_of(request.method, request.url.path, None, dict(request.headers), query)
+        event["rawQueryString"] = request.url.query.decode()
+        if content := request.read():
+            event["body"] = content.decode()
+        answer = dict(self._world.handle(event))
+        return httpx.Response(int(answer["statusCode"]), headers=answer["headers"], content=sent_body(answer))
+
+
+@dataclass
+class Shell:
+    """Runs commands in this process, over the API in memory, whose clock goes on while a command waits."""
+
+    world: World = field(default_factory=World)
+    environment: dict[str, str] = field(default_factory=dict)
+    launched: list[str] = field(default_factory=list)
+    transport: httpx.BaseTransport | None = None
+    last: int = 0
+
+    def __post_init__(self) -> None:
+        self.environment = {"TIMEBALL_URL": URL, "TIMEBALL_KEY": self.world.keys["admin"], **self.environment}
+        self.transport = self.transport or WorldTransport(self.world)
+
+    def __call__(self, *arguments: str, stdin: str = "", role: str | None = None, terminal: bool = False) -> Done:
+        """Run a command with the key of a role; on a terminal, standard input is what a person types."""
+        streams = [Stream(stdin, is_terminal=terminal), Stream(is_terminal=terminal), Stream(is_terminal=terminal)]
+        as_role = {} if role is None else {"TIMEBALL_KEY": self.world.keys[role]}
+        surroundings = Surroundings(
+            now=self.world.clock.now,
+            pause=self.world.advance,
+            draw=bytes,
+            environment={"COLUMNS": "120", **self.environment, **as_role},
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            transport=self.transport,
+            launch=self._launch,
+        )
+        status = run(arguments, surroundings)
+        return Done(status, streams[1].getvalue(), streams[2].getvalue())
+
+    def _launch(self, address: str) -> bool:
+        self.launched.append(address)
+        return True

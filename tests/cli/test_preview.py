@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "a count in other digits": ((*CRON, "--count", "\u0665"), "1 to 1000"),
     "an unknown option": ((*CRON, "--tz", "UTC"), "--tz"),
     "half an option": ((*CRON, "--time", "UTC"), "--time"),
-    "an option without its value": (("--cron",), "--cron: expected one argument"),
+    "an option without its value": (("--cron",), "--cron: The cron expression has 1 field"),
     "a value of a switch": ((*CRON, "--json=1"), "--json"),
     "an argument of no option": ((*CRON, "UTC"), "UTC"),
 }

@@ -3,13 +3,17 @@
 Options that cannot be accepted raise an error of one sentence.
 """
 
-import json
-import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Sequence
+import json as json_module
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NoReturn, TypeVar
+from typing import Annotated, Final, TypeVar
 
+import typer
+
+from timeball.cli.status import CommandError
+from timeball.cli.surroundings import surroundings_of
+from timeball.cli.tree import Commands
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import (
     LONGEST_PERIOD_SECONDS,
@@ -23,18 +27,7 @@ from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
 
-
-class UsageError(Exception):
-    """A request that cannot be accepted; its text is a sentence that says why."""
-
-
-class Options(ArgumentParser):
-    """A parser that raises UsageError, where Python's own parser prints its usage and exits."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise the error."""
-        raise UsageError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
-
+app = Commands("Print the next fire times of a schedule, and what clock changes do to them.")
 
 _MAX_COUNT: Final = 1000
 _MAX_DIGITS: Final = 18
@@ -46,57 +39,72 @@ T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
 
-def preview_command(arguments: Sequence[str], now: Callable[[], int]) -> int:
-    """Print the next fire times of a schedule, from `now` (ms) on unless the arguments give a start."""
-    options = _options().parse_args(arguments)
+@dataclass(frozen=True)
+class ScheduleOptions:
+    """The texts of the options that describe a schedule."""
+
+    cron: str | None
+    every: str | None
+    anchor: str | None
+    dst_gap: str | None
+    dst_overlap: str | None
+
+
+@app.command()
+def preview_schedule(
+    context: typer.Context,
+    *,
+    cron: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="Five fields, such as '0 9 * * MON-FRI'.")
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help="An interval: 900, or a duration such as PT15M.")
+    ] = None,
+    anchor: Annotated[
+        str | None, typer.Option(metavar="TIME", help="An instant of the interval; default the start, --from.")
+    ] = None,
+    timezone: Annotated[str, typer.Option(metavar="ZONE", help="An IANA zone.")] = "UTC",
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="No fire before 2026-10-24T00:00:00Z, say; default now."),
+    ] = None,
+    count: Annotated[str, typer.Option(metavar="N", help=f"The number of fires, 1 to {_MAX_COUNT}.")] = "5",
+    dst_gap: Annotated[
+        str | None,
+        typer.Option(metavar="next|skip", help="For times that clocks skip: fire once after the gap, or not at all."),
+    ] = None,
+    dst_overlap: Annotated[
+        str | None,
+        typer.Option(metavar="first|both", help="For times that clocks show twice: fire at the first, or at both."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+) -> None:
+    """Print the next fire times of a schedule, and what clock changes do to them."""
+    surroundings = surroundings_of(context)
+    options = ScheduleOptions(cron, every, anchor, dst_gap, dst_overlap)
     _check_together(options)
-    from_at = now() if options.start is None else _read("--from", options.start, parse_instant)
-    count = _read("--count", options.count, _count)
-    zone = _read("--timezone", options.timezone, load_zone)
-    fires = preview(Schedule(_timing(options, zone.name, from_at)), from_at, count, zone.name)
-    if options.json:
-        print(_json(fires))
+    from_at = surroundings.now() if start is None else _read("--from", start, parse_instant)
+    number = _read("--count", count, _count)
+    zone = _read("--timezone", timezone, load_zone)
+    fires = preview(Schedule(_timing(options, zone.name, from_at)), from_at, number, zone.name)
+    if json:
+        surroundings.stdout.write(f"{_json(fires)}\n")
     elif fires:
-        print(_table(fires))
+        surroundings.stdout.write(f"{_table(fires)}\n")
     if not fires:
-        print(f"This schedule has no fire time from {format_instant(from_at)} on.", file=sys.stderr)
-    return 0
+        surroundings.say(f"This schedule has no fire time from {format_instant(from_at)} on.")
 
 
-def _options() -> Options:
-    parser = Options(
-        prog="timeball preview",
-        description="Print the next fire times of a schedule, and what clock changes do to them.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--cron", metavar="EXPRESSION", help="five fields, such as '0 9 * * MON-FRI'")
-    parser.add_argument("--every", metavar="SECONDS", help="an interval: 900, or a duration such as PT15M")
-    parser.add_argument("--anchor", metavar="TIME", help="an instant of the interval; default the start, --from")
-    parser.add_argument("--timezone", metavar="ZONE", default="UTC", help="an IANA zone; default UTC")
-    parser.add_argument(
-        "--from", dest="start", metavar="TIME", help="no fire before 2026-10-24T00:00:00Z, say; default now"
-    )
-    parser.add_argument("--count", metavar="N", default="5", help=f"number of fires, 1 to {_MAX_COUNT}; default 5")
-    parser.add_argument(
-        "--dst-gap", metavar="next|skip", help="for times that clocks skip: fire once after the gap, or not at all"
-    )
-    parser.add_argument(
-        "--dst-overlap", metavar="first|both", help="for times that clocks show twice: fire at the first, or at both"
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON array")
-    return parser
-
-
-def _check_together(options: Namespace) -> None:
+def _check_together(options: ScheduleOptions) -> None:
     if (options.cron is None) == (options.every is None):
         both = options.cron is not None
-        raise UsageError("Give --cron or --every, not both." if both else "Say when: give --cron or --every.")
+        raise CommandError("Give --cron or --every, not both." if both else "Say when: give --cron or --every.")
     for name, partner in _GOES_WITH.items():
         if getattr(options, name) is not None and getattr(options, partner) is None:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --{partner} only; leave it out.")
+            raise CommandError(f"--{name.replace('_', '-')} goes with --{partner} only; leave it out.")
 
 
-def _timing(options: Namespace, timezone: str, from_at: int) -> Cron | Every:
+def _timing(options: ScheduleOptions, timezone: str, from_at: int) -> Cron | Every:
     if options.cron is not None:
         return Cron(
             _read("--cron", options.cron, parse_cron).expression,
@@ -106,18 +114,18 @@ def _timing(options: Namespace, timezone: str, from_at: int) -> Cron | Every:
             if options.dst_overlap is None
             else _read("--dst-overlap", options.dst_overlap, _one_of(DstOverlap)),
         )
-    seconds = _read("--every", options.every, _period)
+    seconds = _read("--every", options.every or "", _period)
     if options.anchor is not None:
         return Every(seconds, _read("--anchor", options.anchor, parse_instant))
     return Every(seconds, -(-from_at // SECOND_MS) * SECOND_MS)
 
 
 def _read(option: str, text: str, reader: Callable[[str], T]) -> T:
-    """Read an option's text. Raises UsageError with the reader's sentence."""
+    """Read an option's text. Raises CommandError with the reader's sentence."""
     try:
         return reader(text)
     except ValueError as bad:
-        raise UsageError(f"{option}: {bad}") from None
+        raise CommandError(f"{option}: {bad}") from None
 
 
 def _count(text: str) -> int:
@@ -148,7 +156,7 @@ def _is_number(text: str) -> bool:
 
 def _json(fires: Iterable[Fire]) -> str:
     rows = [
-        json.dumps(
+        json_module.dumps(
             {
                 "fireTime": format_instant(fire.fire_at),
                 "localTime": fire.local_time,

@@ -1,0 +1,1 @@
+"""Commands about whose Timeball it is: profiles, keys, tenants, secrets."""

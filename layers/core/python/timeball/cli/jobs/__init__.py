@@ -1,0 +1,1 @@
+"""Commands about jobs and their runs."""

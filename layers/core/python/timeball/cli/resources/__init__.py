@@ -1,0 +1,1 @@
+"""Commands about what jobs share: tasks, calendars, freezes, limits."""
