@@ -23,7 +23,7 @@ _COLUMNS = (
 )
 _NEW = (Column("keyId", "keyId"), Column("role", "role"), Column("expires", "expiresAt"), Column("key", "key"))
 
-Tenant = Annotated[str | None, typer.Option(metavar="TENANT", help="By default your own.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", metavar="TENANT", help="By default your own.")]
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The id of a key, key_….")]
 Role = Annotated[str | None, typer.Option(help="viewer, submitter, operator, admin or worker.")]
 Name = Annotated[str | None, typer.Option(help="A label for people.")]

@@ -28,7 +28,7 @@ _ENDED: Final[Mapping[str, frozenset[str]]] = {
 }
 """For each action, the statuses of jobs that it leaves out unless they are asked for."""
 
-Task = Annotated[str | None, typer.Option(metavar="TASK", help="Only jobs that name this task.")]
+Task = Annotated[str | None, typer.Option("--task", metavar="TASK", help="Only jobs that name this task.")]
 OneStatus = Annotated[str | None, typer.Option(help="Only jobs with this status, such as failed.")]
 All = Annotated[bool, typer.Option("--all", help="All jobs.")]
 Pace = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="At most so many jobs each second.")]

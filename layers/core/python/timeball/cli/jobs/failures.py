@@ -33,8 +33,8 @@ _RUNS = (
     Column("ERROR", "error"),
 )
 
-Job = Annotated[str | None, typer.Option(metavar="JOB", help="Only runs of this job.")]
-Task = Annotated[str | None, typer.Option(metavar="TASK", help="Only runs of this task.")]
+Job = Annotated[str | None, typer.Option("--job", metavar="JOB", help="Only runs of this job.")]
+Task = Annotated[str | None, typer.Option("--task", metavar="TASK", help="Only runs of this task.")]
 Why = Annotated[str | None, typer.Option(help="Only with this reason, such as retries_exhausted.")]
 Error = Annotated[str | None, typer.Option(help="Only with this text in the error.")]
 Which = Annotated[

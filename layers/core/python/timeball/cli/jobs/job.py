@@ -63,7 +63,7 @@ def list_jobs(
     *,
     status: Annotated[str | None, typer.Option(help="Only these, such as failed,paused.")] = None,
     tag: Tags = None,
-    task: Annotated[str | None, typer.Option(metavar="TASK", help="Only jobs that name this task.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="TASK", help="Only jobs that name this task.")] = None,
     owner: Annotated[str | None, typer.Option(help="Only jobs of this owner.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only these kinds: once, cron, interval, event, dependent.")] = None,
     search: Annotated[str | None, typer.Option("--search", "-q", help="Id or name begins with this text.")] = None,

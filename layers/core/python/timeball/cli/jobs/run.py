@@ -20,11 +20,11 @@ app = Commands("List, follow, retry and cancel runs.")
 def list_runs(
     context: typer.Context,
     *,
-    job: Annotated[str | None, typer.Option(metavar="JOB", help="Only the ledger of this job.")] = None,
+    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Only the ledger of this job.")] = None,
     status: Annotated[str | None, typer.Option(help="Only these, such as failed,running.")] = None,
     reason: Annotated[str | None, typer.Option(help="Only runs with this reason.")] = None,
     tag: Tags = None,
-    task: Annotated[str | None, typer.Option(metavar="TASK", help="Only runs of this task.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="TASK", help="Only runs of this task.")] = None,
     after: From = None,
     before: To = None,
     sort: Annotated[

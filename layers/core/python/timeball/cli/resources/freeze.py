@@ -54,8 +54,8 @@ def begin_freeze(
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="KEY:VALUE", help="Jobs with this tag; repeat it.")
     ] = None,
-    task: Annotated[str | None, typer.Option(metavar="TASK", help="Jobs that name this task.")] = None,
-    job: Annotated[list[str] | None, typer.Option(metavar="JOB", help="This job; may be repeated.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="TASK", help="Jobs that name this task.")] = None,
+    job: Annotated[list[str] | None, typer.Option("--job", metavar="JOB", help="This job; may be repeated.")] = None,
     all_jobs: Annotated[bool, typer.Option("--all", help="All jobs.")] = False,
     after: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Its beginning; by default now.")] = None,
     before: Annotated[
