@@ -24,6 +24,8 @@ _WORDS = (
     (r"\bawait ", ""),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\b__a(iter|next|enter|exit)__\b", r"__\1__"),
+    (r"\basync_(?=\w)", ""),
+    (r"\bAwaitable\[(\w+)\]", r"\1"),
     (r"\baclose\b", "close"),
     (r"\bclient\.aio\b", "client.sync"),
     (r"for programs with an event loop", "for programs without an event loop"),
@@ -133,7 +135,7 @@ def generated() -> Mapping[Path, str]:
 
 def _tidy(code: str) -> str:
     """Return code as ruff writes it: shorter lines join, imports have another order."""
-    code = _ruff(code, "check", "--quiet", "--fix-only", "--unsafe-fixes", "--select", "I,UP028,UP037,C416")
+    code = _ruff(code, "check", "--quiet", "--fix-only", "--unsafe-fixes", "--select", "I,F401,UP028,UP037,C416")
     return _ruff(code, "format")
 
 

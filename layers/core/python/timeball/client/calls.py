@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from timeball import __version__
 from timeball.client.errors import error_of
 from timeball.client.retries import Outcome, seconds_of
+from timeball.client.values.encoding import instant_text, json_of
 
 if TYPE_CHECKING:
     import httpx
@@ -59,6 +60,16 @@ def path_of(*parts: str, verb: str = "") -> str:
     return f"{named}:{verb}" if verb else named
 
 
+def matching(version: int | None) -> dict[str, str]:
+    """Return the header of a change that is done only if the resource still has a version."""
+    return {} if version is None else {"If-Match": f'"{version}"'}
+
+
+def span(from_: datetime | None, to: datetime | None) -> dict[str, object]:
+    """Return the parameters of a range of time."""
+    return {"from": from_, "to": to}
+
+
 _SAFE = "-._~!$&'()*+,;=:@"
 
 
@@ -80,13 +91,6 @@ def _text(value: object) -> str:
     return instant_text(value) if isinstance(value, datetime) else str(value)
 
 
-def instant_text(at: datetime) -> str:
-    """Return a time as the API takes it; a time without a zone is refused, because it names no instant."""
-    if at.tzinfo is None:
-        raise ValueError(f"{at.isoformat()} has no time zone: give one, such as tzinfo=datetime.UTC.")
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def headers_of(call: Call, key: str | None, idempotency_key: str | None) -> dict[str, str]:
     """Return the headers of a call; its own win over those of all calls."""
     common = {"Accept": "application/json", "User-Agent": AGENT}
@@ -105,15 +109,9 @@ def content_of(call: Call) -> bytes | None:
     if call.body is None:
         return None
     try:
-        return json.dumps(call.body, ensure_ascii=False, allow_nan=False, default=_json_of).encode()
+        return json.dumps(json_of(call.body), ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError) as refused:
         raise ValueError(f"The body cannot be sent as JSON: {refused}") from None
-
-
-def _json_of(value: object) -> object:
-    if isinstance(value, datetime):
-        return instant_text(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON.")
 
 
 def outcome_of(response: "httpx.Response", now: float) -> Outcome:

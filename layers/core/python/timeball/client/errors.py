@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from timeball.client.models import RunDetailAnswer
+    from timeball.client.models import RunAnswer, RunDetailAnswer
 
 
 class TimeballError(Exception):
@@ -96,7 +96,7 @@ class Unavailable(ApiError):  # noqa: N818
 class RunFailed(TimeballError):  # noqa: N818
     """A run that was waited for has ended without success; `run` is its row."""
 
-    def __init__(self, run: "RunDetailAnswer") -> None:
+    def __init__(self, run: "RunAnswer | RunDetailAnswer") -> None:
         self.run = run
         super().__init__(f"The run {run.run_id} is {run.status}. {run.reason_text or ''}".rstrip())
 

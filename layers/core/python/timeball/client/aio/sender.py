@@ -2,9 +2,10 @@
 
 import random
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from timeball.client.calls import Call, Reply, address_of, content_of, headers_of, outcome_of, reply_of
+from timeball.client.calls import Call, Query, Reply, address_of, content_of, headers_of, outcome_of, reply_of
 from timeball.client.clocks import AsyncClock
 from timeball.client.connection import Connection, load_httpx
 from timeball.client.errors import Unavailable
@@ -53,6 +54,18 @@ class AsyncSender:
                 raise Unavailable(0, {"detail": f"{self.url} did not answer ({why}, {tries} tries)."}) from None
             else:
                 return reply_of(response, outcome)
+
+    async def json(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:  # noqa: ANN401 - an answer is whatever JSON it is
+        """Send a call, and return the JSON of its answer."""
+        return (await self.send(Call(method, path, body, query or {}, headers or {}))).body
 
     def _never_sent(self) -> tuple[type[Exception], ...]:
         """Return the errors after which the API has certainly not seen the request."""
