@@ -5,13 +5,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
-from tests.api.client import event_of, sent_body
+from tests.client.in_memory import Transport
 from tests.console.world import World
 from timeball.cli.main import run
 from timeball.cli.surroundings import Surroundings
@@ -63,24 +63,6 @@ class Stream(io.StringIO):
         return self._is_terminal
 
 
-class WorldTransport(httpx.BaseTransport):
-    """Carries a request to the API in memory."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        query: dict[str, list[str]] = {}
-        for name, value in request.url.params.multi_items():
-            query.setdefault(name, []).append(value)
-        event = event_of(request.method, request.url.path, None, dict(request.headers), query)
-        event["rawQueryString"] = request.url.query.decode()
-        if content := request.read():
-            event["body"] = content.decode()
-        answer = dict(self._world.handle(event))
-        return httpx.Response(int(answer["statusCode"]), headers=answer["headers"], content=sent_body(answer))
-
-
 @dataclass
 class Shell:
     """Runs commands in this process, over the API in memory, whose clock goes on while a command waits."""
@@ -89,11 +71,11 @@ class Shell:
     environment: dict[str, str] = field(default_factory=dict)
     launched: list[str] = field(default_factory=list)
     transport: httpx.BaseTransport | None = None
-    last: int = 0
+    pause: Callable[[float], None] | None = None
 
     def __post_init__(self) -> None:
         self.environment = {"TIMEBALL_URL": URL, "TIMEBALL_KEY": self.world.keys["admin"], **self.environment}
-        self.transport = self.transport or WorldTransport(self.world)
+        self.transport = self.transport or Transport(self.world)
 
     def __call__(self, *arguments: str, stdin: str = "", role: str | None = None, terminal: bool = False) -> Done:
         """Run a command with the key of a role; on a terminal, standard input is what a person types."""
@@ -101,7 +83,7 @@ class Shell:
         as_role = {} if role is None else {"TIMEBALL_KEY": self.world.keys[role]}
         surroundings = Surroundings(
             now=self.world.clock.now,
-            pause=self.world.advance,
+            pause=self.pause or self.world.advance,
             draw=bytes,
             environment={"COLUMNS": "120", **self.environment, **as_role},
             stdin=streams[0],

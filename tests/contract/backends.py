@@ -22,11 +22,12 @@ from moto.dynamodb.responses import DynamoHandler
 from moto.secretsmanager.responses import SecretsManagerResponse
 from moto.sqs.responses import SQSResponse
 
-from timeball.aws.clients import Credentials, Posting, WireClient, credentials_of_environment
+from timeball.aws.clients import Posting, WireClient, credentials_of_environment
 from timeball.aws.connections import Connections, Response
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS, Attribute, TableSchema
 from timeball.aws.dynamodb.table.writes import from_values
+from timeball.aws.signing import Credentials
 from timeball.ports.store import Store
 
 REGION = "us-east-1"

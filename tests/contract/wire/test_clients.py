@@ -12,13 +12,13 @@ from botocore.session import get_session
 from tests.contract.waits import Waits
 from timeball.aws.clients import (
     OPERATIONS,
-    Credentials,
     WireClient,
     credentials_of_environment,
     endpoint_of,
     wire_client,
 )
 from timeball.aws.connections import Response, UnansweredError
+from timeball.aws.signing import Credentials
 from timeball.ports.errors import UnavailableError
 from timeball.setting import SettingsError
 

@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSRequest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeball.aws.clients import Credentials, Scope, signed
+from timeball.aws.signing import Credentials, Scope, signed
 
 _ID = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=16, max_size=20)
 _SECRET = st.text("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789+/=", min_size=1, max_size=60)

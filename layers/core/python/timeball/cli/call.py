@@ -17,7 +17,7 @@ app = Commands("Send any request to the API.")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
-@app.command()
+@app.add()
 def call(
     context: typer.Context,
     method: Annotated[str, typer.Argument(metavar="METHOD", help=", ".join(_METHODS) + ".")],

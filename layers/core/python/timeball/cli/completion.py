@@ -21,7 +21,7 @@ class Shell(StrEnum):
     POWERSHELL = "powershell"
 
 
-@app.command()
+@app.add()
 def completion(context: typer.Context, shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
     """Print the script that completes commands in a shell: eval "$(timeball completion bash)"."""
     script = get_completion_script(prog_name="timeball", complete_var=COMPLETION_VARIABLE, shell=shell.value)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from timeball.cli.status import CommandError
 from timeball.cli.surroundings import Surroundings
 from timeball.client import Timeball
+from timeball.client.calls import path_of as client_path_of
 from timeball.client.profiles import Profile, find_profile, profiles_file
 
 
@@ -42,3 +43,11 @@ def profile_in(surroundings: Surroundings) -> Profile:
     """Return the URL and the key that hold for a command. Raises ConfigurationError."""
     environment: Mapping[str, str] = surroundings.environment
     return find_profile(environment, profiles_file(environment), surroundings.profile)
+
+
+def path_of(*parts: str, verb: str = "") -> str:
+    """Return the path of a resource, as the client makes it. Raises CommandError for an id that is none."""
+    try:
+        return client_path_of(*parts, verb=verb)
+    except ValueError as bad:
+        raise CommandError(str(bad)) from None

@@ -32,6 +32,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "secret": ("timeball.cli.account.secret", "Draw a secret that signs webhooks."),
     "stats": ("timeball.cli.views.stats", "Show counts of jobs and runs, lateness and failure rates."),
     "doctor": ("timeball.cli.views.doctor", "Name what is wrong with a Timeball, and how to mend it."),
+    "worker": ("timeball.cli.work.worker", "Run a command for each run that comes through a queue."),
+    "listen": ("timeball.cli.work.listen", "Forward the runs of a queue to a server on this machine."),
     "api": ("timeball.cli.call", "Send any request to the API."),
     "completion": ("timeball.cli.completion", "Print the script that completes commands in a shell."),
 }

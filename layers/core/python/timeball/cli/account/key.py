@@ -4,12 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.output import Column, show_list, show_one, show_row
 from timeball.cli.reading import tags_of, without_nones
 from timeball.cli.surroundings import Surroundings, surroundings_of
 from timeball.cli.tree import Commands, Json, Limit, Yes
-from timeball.client.calls import path_of
 
 app = Commands("List, make, rotate and revoke API keys.")
 

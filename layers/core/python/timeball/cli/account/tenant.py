@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.output import Column, show_list, show_one, show_row
 from timeball.cli.reading import object_in, without_nones
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, Json, Limit, Yes
-from timeball.client.calls import path_of
 from timeball.client.errors import NotFound
 
 app = Commands("List, set and delete tenants; only for admins of the operating tenant.")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.following import Gauge, follow
 from timeball.cli.output import Column, Item, show_list, show_one
 from timeball.cli.reading import instant_of, without_nones
@@ -12,7 +12,6 @@ from timeball.cli.status import Status
 from timeball.cli.surroundings import Surroundings, surroundings_of
 from timeball.cli.tree import Commands, JobId, Json, Limit, Yes
 from timeball.client import Timeball
-from timeball.client.calls import path_of
 
 app = Commands("Run the fires of a past range again.")
 

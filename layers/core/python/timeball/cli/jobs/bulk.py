@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.jobs.operations import OPERATION_LINES, follow_operation
 from timeball.cli.output import Column, show_list, show_one
 from timeball.cli.reading import tags_of, without_nones
@@ -14,7 +14,6 @@ from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, Json, Limit, Tags, Yes
 from timeball.client import Timeball
-from timeball.client.calls import path_of
 
 app = Commands("Apply one action to all jobs that match, and follow it.")
 

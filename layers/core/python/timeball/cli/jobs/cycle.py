@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.jobs.operations import follow_operation
 from timeball.cli.jobs.outcomes import RUN_COLUMNS
 from timeball.cli.output import Column, show_list, show_one, show_row
@@ -14,7 +14,6 @@ from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, JobId, Json
 from timeball.client import Timeball
-from timeball.client.calls import path_of
 
 app = Commands("Show and repeat the cycles of jobs that depend on each other.")
 

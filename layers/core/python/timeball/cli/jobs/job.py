@@ -5,14 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.jobs.outcomes import RUN_COLUMNS, wait_for
 from timeball.cli.output import Column, Item, show_list, show_one, show_row
 from timeball.cli.reading import json_of, object_in, tags_of
 from timeball.cli.status import Status
 from timeball.cli.surroundings import Surroundings, surroundings_of
 from timeball.cli.tree import Commands, File, JobId, Json, Limit, Tags, Yes
-from timeball.client.calls import path_of
 
 app = Commands("List, make, change and steer jobs.")
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from timeball.cli.connection import path_of
 from timeball.cli.following import Gauge, follow
 from timeball.cli.output import Column, show_list, show_one, title
 from timeball.cli.status import Status
 from timeball.cli.surroundings import Surroundings
 from timeball.client import Timeball
-from timeball.client.calls import path_of
 
 OPERATION_LINES = (
     Column("operation", "operationId"),

@@ -4,14 +4,13 @@ from typing import Annotated
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.jobs.outcomes import RUN_COLUMNS, show_run, wait_for
 from timeball.cli.output import show_list, show_row
 from timeball.cli.reading import instant_of, json_of, tags_of, without_nones
 from timeball.cli.status import Status
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, From, Json, Limit, RunIdText, Tags, To, Yes
-from timeball.client.calls import path_of
 
 app = Commands("List, follow, retry and cancel runs.")
 

@@ -4,13 +4,12 @@ from typing import Annotated
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.output import Column, show_one
 from timeball.cli.reading import json_of, without_nones
 from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, Json
-from timeball.client.calls import path_of
 
 app = Commands("Call a URL or a job's target once, and show the whole call.")
 

@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.output import Column, show_list, show_one, show_row
 from timeball.cli.reading import object_in
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, File, Json, Limit, Yes
-from timeball.client.calls import path_of
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of one, as you gave it.")]
 

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.output import Column, show_list, show_one, title
 from timeball.cli.reading import without_nones
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands, Json
-from timeball.client.calls import path_of
 
 app = Commands("Show and set the limits that jobs share by a name.")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from timeball.cli.connection import connect, profile_in
+from timeball.cli.connection import connect, path_of, profile_in
 from timeball.cli.output import Column, show_list
 from timeball.cli.problems import explained
 from timeball.cli.status import Status
@@ -25,7 +25,7 @@ from timeball.cli.views.diagnoses import (
     about_versions,
 )
 from timeball.client import Timeball
-from timeball.client.calls import Reply, path_of
+from timeball.client.calls import Reply
 from timeball.client.errors import ApiError
 
 app = Commands("Name what is wrong with a Timeball, and how to mend it.")
@@ -38,7 +38,7 @@ _COLUMNS = (
 )
 
 
-@app.command()
+@app.add()
 def doctor(context: typer.Context, *, json: Json = None) -> Status:
     """Check that the API answers, the key, this clock, ticks, late work, queues, quotas and versions.
 

@@ -66,7 +66,7 @@ _LINES = (
 """The columns in a pipe, where all parts are one list."""
 
 
-@app.command()
+@app.add()
 def now(
     context: typer.Context,
     *,

@@ -5,19 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from timeball.cli.connection import connect
+from timeball.cli.connection import connect, path_of
 from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands
 from timeball.client import Timeball
-from timeball.client.calls import path_of
 
 app = Commands("Open the console, or the page of a job or a run.")
 
 _KINDS = {"job": "jobs", "run": "runs"}
 
 
-@app.command()
+@app.add()
 def open_page(
     context: typer.Context,
     kind: Annotated[

@@ -23,7 +23,7 @@ _WINDOWS = (
 )
 
 
-@app.command()
+@app.add()
 def stats(context: typer.Context, *, json: Json = None) -> None:
     """Show counts of jobs and runs, the queues, lateness and failure rates."""
     surroundings = surroundings_of(context)

@@ -1,0 +1,74 @@
+"""One attempt of a run, as a message of a queue names it, and what is reported about it.
+
+Invariant: an answer that is no refusal is waited for: a report that may not have arrived is sent again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from timeball.cli.connection import path_of
+from timeball.cli.work.queue_client import QueueMessage
+from timeball.client import Timeball
+from timeball.client.errors import ApiError
+
+RESULT_BYTES: Final = 16_000
+"""The API takes 16 KB as the result of a run."""
+_ERROR_CHARACTERS: Final = 1000
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the work of an attempt ended."""
+
+    result: object = None
+    error: str | None = None
+    """One sentence, if the work failed."""
+    is_open: bool = False
+    """Whether another program reports the end."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """An attempt that a message names."""
+
+    run_id: str
+    number: int
+    facts: Mapping[str, str]
+    """What Timeball says about the run, by the names of its headers."""
+    payload: str
+    token: str | None
+    """With it the attempt reports; None if Timeball waits for no report."""
+
+    @classmethod
+    def of(cls, message: QueueMessage) -> Self | None:
+        """Return the attempt of a message; None if Timeball did not send it."""
+        facts = message.attributes
+        run, attempt = facts.get("Timeball-Run-Id"), facts.get("Timeball-Attempt", "")
+        if not run or not attempt.isdecimal():
+            return None
+        return cls(run, int(attempt), facts, message.body, facts.get("Timeball-Callback-Token"))
+
+    def __str__(self) -> str:
+        return f"{self.run_id}, attempt {self.number}"
+
+
+def report(client: Timeball, work: Work, word: str, **about: object) -> Mapping[str, Any] | None:
+    """Report about an attempt and return the answer; None if it is over, or not to be reported about any more.
+
+    Raises ApiError if the API did not answer, or asks to wait.
+    """
+    headers = {"Authorization": f"Bearer {work.token}"}
+    body = {"attempt": work.number, **about}
+    try:
+        answer: Mapping[str, Any] = client.request("POST", path_of("runs", work.run_id, word), body, headers=headers)
+    except ApiError as refused:
+        if refused.status in range(400, 429):
+            return None
+        raise
+    return answer
+
+
+def error_text(text: str) -> str:
+    """Return the end of an error, as long as a report may have it, and never empty."""
+    return text.strip()[-_ERROR_CHARACTERS:] or "The work failed and gave no reason."

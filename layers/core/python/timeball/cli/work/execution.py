@@ -1,0 +1,135 @@
+"""Runs a command for an attempt: the payload is its standard input, its output the result, its exit status the outcome.
+
+Invariant: the command is a process group of its own, and none of its processes outlives the end that is reported.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Any, Final, TextIO, cast
+
+from timeball.cli.status import CommandError
+from timeball.cli.work.attempts import RESULT_BYTES, Ending, Work, error_text
+
+_GRACE_SECONDS: Final = 10.0
+"""How long a command that is stopped may take before it is killed."""
+_CHUNK: Final = 4096
+_HIDDEN: Final = ("TIMEBALL_KEY",)
+
+
+class Tail:
+    """The end of a stream, which a thread reads."""
+
+    def __init__(self, stream: IO[bytes], copy: TextIO | None = None) -> None:
+        self._stream, self._copy = stream, copy
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._is_cut = False
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while chunk := os.read(self._stream.fileno(), _CHUNK):
+            if self._copy is not None:
+                self._copy.write(chunk.decode(errors="replace"))
+                self._copy.flush()
+            self._chunks.append(chunk)
+            self._size += len(chunk)
+            while self._size - len(self._chunks[0]) >= RESULT_BYTES:
+                self._size -= len(self._chunks.popleft())
+                self._is_cut = True
+
+    def text(self) -> str:
+        """Return the end of the stream, at most 16 KB, once it is closed."""
+        self._thread.join()
+        whole = b"".join(self._chunks)
+        self._is_cut = self._is_cut or len(whole) > RESULT_BYTES
+        return whole[-RESULT_BYTES:].decode(errors="replace")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text has all that came."""
+        return not self._is_cut
+
+
+class Execution:
+    """A command at work."""
+
+    def __init__(self, command: Sequence[str], work: Work, environment: Mapping[str, str], log: TextIO) -> None:
+        kept = {name: value for name, value in environment.items() if name not in _HIDDEN}
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the command that the user named
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**kept, **_ids_of(work)},
+                start_new_session=True,
+            )
+        except OSError as bad:
+            raise CommandError(f"--exec: {command[0]} did not start: {bad.strerror}.") from None
+        self._output = Tail(cast("IO[bytes]", self._process.stdout))
+        self._errors = Tail(cast("IO[bytes]", self._process.stderr), log)
+        threading.Thread(target=_feed, args=(self._process.stdin, work.payload), daemon=True).start()
+        self._is_stopped = False
+
+    def wait(self, seconds: float) -> Ending | None:
+        """Wait at most so long for the end of the command, and return it; None while it works."""
+        try:
+            status = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        self._signal(signal.SIGKILL)  # what it has left behind
+        output, errors = self._output.text(), self._errors.text()
+        if status == 0 and not self._is_stopped:
+            return Ending(result_of(output, is_whole=self._output.is_whole))
+        how = f"exit status {status}" if status > 0 else f"signal {-status}" if status < 0 else "when it was stopped"
+        return Ending(error=error_text(f"The command ended with {how}. {errors or output}".strip()))
+
+    def stop(self) -> None:
+        """Ask the command to end, and end it if it does not."""
+        self._is_stopped = True
+        self._signal(signal.SIGTERM)
+        try:
+            self._process.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+def _feed(stream: IO[bytes], payload: str) -> None:
+    """Write the payload to a command, which may end without reading it."""
+    with suppress(OSError), stream:
+        stream.write(payload.encode())
+
+
+def _ids_of(work: Work) -> dict[str, str]:
+    """Return the facts of a run as variables: Timeball-Run-Id is TIMEBALL_RUN_ID. The token is not among them."""
+    named = {name: value for name, value in work.facts.items() if name.startswith("Timeball-")}
+    named.pop("Timeball-Callback-Token", None)
+    return {name.upper().replace("-", "_"): value for name, value in named.items()}
+
+
+def result_of(output: str, *, is_whole: bool) -> Any:  # noqa: ANN401 - whatever JSON it is
+    """Return the result of a command: its output as JSON if it is JSON, otherwise its end as a text."""
+    if is_whole:
+        with suppress(ValueError, RecursionError):
+            parsed = json.loads(output)
+            if _size_of(parsed) <= RESULT_BYTES:
+                return parsed
+    text = output.strip()
+    while _size_of(text) > RESULT_BYTES:
+        text = text[len(text) // 8 + 1 :]
+    return text or None
+
+
+def _size_of(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
