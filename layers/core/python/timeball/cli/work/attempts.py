@@ -29,7 +29,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Work:
+class QueuedAttempt:
     """An attempt that a message names."""
 
     run_id: str
@@ -53,7 +53,7 @@ class Work:
         return f"{self.run_id}, attempt {self.number}"
 
 
-def report(client: Timeball, work: Work, word: str, **about: object) -> Mapping[str, Any] | None:
+def report(client: Timeball, work: QueuedAttempt, word: str, **about: object) -> Mapping[str, Any] | None:
     """Report about an attempt and return the answer; None if it is over, or not to be reported about any more.
 
     Raises ApiError if the API did not answer, or asks to wait.

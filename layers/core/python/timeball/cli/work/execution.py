@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import IO, Any, Final, TextIO, cast
 
 from timeball.cli.status import CommandError
-from timeball.cli.work.attempts import RESULT_BYTES, Ending, Work, error_text
+from timeball.cli.work.attempts import RESULT_BYTES, Ending, QueuedAttempt, error_text
 
 _GRACE_SECONDS: Final = 10.0
 """How long a command that is stopped may take before it is killed."""
@@ -60,7 +60,9 @@ class Tail:
 class Execution:
     """A command at work."""
 
-    def __init__(self, command: Sequence[str], work: Work, environment: Mapping[str, str], log: TextIO) -> None:
+    def __init__(
+        self, command: Sequence[str], work: QueuedAttempt, environment: Mapping[str, str], log: TextIO
+    ) -> None:
         kept = {name: value for name, value in environment.items() if name not in _HIDDEN}
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the command that the user named
@@ -111,7 +113,7 @@ def _feed(stream: IO[bytes], payload: str) -> None:
         stream.write(payload.encode())
 
 
-def _ids_of(work: Work) -> dict[str, str]:
+def _ids_of(work: QueuedAttempt) -> dict[str, str]:
     """Return the facts of a run as variables: Timeball-Run-Id is TIMEBALL_RUN_ID. The token is not among them."""
     named = {name: value for name, value in work.facts.items() if name.startswith("Timeball-")}
     named.pop("Timeball-Callback-Token", None)

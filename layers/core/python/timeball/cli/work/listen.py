@@ -10,7 +10,7 @@ import typer
 from timeball.cli.status import CommandError
 from timeball.cli.surroundings import surroundings_of
 from timeball.cli.tree import Commands
-from timeball.cli.work.attempts import RESULT_BYTES, Ending, Work, error_text
+from timeball.cli.work.attempts import RESULT_BYTES, Ending, QueuedAttempt, error_text
 from timeball.cli.work.execution import result_of
 from timeball.cli.work.starting import pull_from
 from timeball.client.connection import load_httpx
@@ -53,7 +53,7 @@ def listen(
 class Forwarded:
     """A run that a server on this machine has in hand."""
 
-    def __init__(self, http: "httpx.Client", url: str, work: Work) -> None:
+    def __init__(self, http: "httpx.Client", url: str, work: QueuedAttempt) -> None:
         self._http, self._url, self._work = http, url, work
         self._ending: Ending | None = None
         self._is_over = threading.Event()
@@ -87,7 +87,7 @@ class Forwarded:
         return Ending(error=error_text(f"The server answered with status {answer.status_code}. {answer.text[:500]}"))
 
 
-def headers_of(work: Work) -> Mapping[str, str]:
+def headers_of(work: QueuedAttempt) -> Mapping[str, str]:
     """Return the headers of a call, as a webhook has them."""
     facts = {name: value for name, value in work.facts.items() if name.isascii() and value.isprintable()}
     return {**facts, "Content-Type": "application/json", "Idempotency-Key": work.run_id, "webhook-id": work.run_id}

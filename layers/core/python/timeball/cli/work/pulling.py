@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from timeball.cli.status import CommandError
 from timeball.cli.surroundings import Surroundings
-from timeball.cli.work.attempts import Ending, Work, report
+from timeball.cli.work.attempts import Ending, QueuedAttempt, report
 from timeball.cli.work.queue_client import HIDDEN_SECONDS, QueueMessage
 from timeball.client import Timeball
 from timeball.client.errors import ApiError
@@ -52,7 +52,7 @@ class Pull:
     surroundings: Surroundings
     client: Timeball
     queue: MessageQueue
-    begin: Callable[[Work], Effort]
+    begin: Callable[[QueuedAttempt], Effort]
     at_once: int = 1
     is_draining: threading.Event = field(default_factory=threading.Event)
     """Set: nothing is received any more, and what is under way ends."""
@@ -108,7 +108,7 @@ class Pull:
 
     def see_through(self, message: QueueMessage, slot: int = 0) -> None:
         """Do the work of a message: claim it, do it, report its end, delete it."""
-        work = Work.of(message)
+        work = QueuedAttempt.of(message)
         if work is None:
             self.surroundings.say(
                 "A message names no run of Timeball: it is left to others, or to a dead-letter queue."
@@ -130,7 +130,7 @@ class Pull:
             return
         self._delete(message)
 
-    def _awaited(self, message: QueueMessage, work: Work, effort: Effort, beat: float) -> Ending | None:
+    def _awaited(self, message: QueueMessage, work: QueuedAttempt, effort: Effort, beat: float) -> Ending | None:
         """Return how an effort ended; None if the attempt was over before."""
         while (ending := effort.wait(beat)) is None:
             if work.token is None:
@@ -143,7 +143,7 @@ class Pull:
                 return None
         return ending
 
-    def _end(self, message: QueueMessage, work: Work, ending: Ending) -> bool:
+    def _end(self, message: QueueMessage, work: QueuedAttempt, ending: Ending) -> bool:
         """Report how an attempt ended; return whether its message is done with."""
         self.surroundings.say(f"{work}: {ending.error or 'done'}")
         if work.token is None:
@@ -157,7 +157,9 @@ class Pull:
             self._report(message, work, "fail", error=error)
         return True
 
-    def _report(self, message: QueueMessage, work: Work, word: str, **about: object) -> Mapping[str, Any] | None:
+    def _report(
+        self, message: QueueMessage, work: QueuedAttempt, word: str, **about: object
+    ) -> Mapping[str, Any] | None:
         """Report until the API answers; meanwhile no other worker gets the message."""
         while True:
             self._hide(message)

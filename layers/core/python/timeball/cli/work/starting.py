@@ -6,7 +6,7 @@ from types import FrameType
 
 from timeball.cli.connection import SurroundingClock, connect_to, profile_in
 from timeball.cli.surroundings import Surroundings
-from timeball.cli.work.attempts import Work
+from timeball.cli.work.attempts import QueuedAttempt
 from timeball.cli.work.credentials import FoundCredentials
 from timeball.cli.work.pulling import Effort, Pull
 from timeball.cli.work.queue_client import QueueClient, region_of
@@ -14,7 +14,9 @@ from timeball.client.connection import load_httpx
 from timeball.client.profiles import URL_VARIABLE, Profile
 
 
-def pull_from(surroundings: Surroundings, queue_url: str, begin: Callable[[Work], Effort], at_once: int = 1) -> None:
+def pull_from(
+    surroundings: Surroundings, queue_url: str, begin: Callable[[QueuedAttempt], Effort], at_once: int = 1
+) -> None:
     """Work until the first signal to end; a second one stops what is under way."""
     region = region_of(queue_url, surroundings.environment)
     # Each message brings the token of its attempt, so an address without a key is enough.
