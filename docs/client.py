@@ -114,7 +114,7 @@ def models() -> str:
     classes = classes.replace(
         "from dataclasses import dataclass", "from timeball.client.answers import Answer, Identified"
     )
-    return _tidy(
+    return (
         HEADER.format(source="docs/openapi.json")
         + "# ruff: noqa: D209, E501 -- the document's sentences stay whole\n"
         + '"""The answers of the API: a class for each, whose fields are read from its JSON."""\n\n'
@@ -124,29 +124,31 @@ def models() -> str:
 
 def generated() -> Mapping[Path, str]:
     """Return the text of each generated file."""
-    modules = sorted((CLIENT / "aio").glob("*.py"))
-    return {
-        CLIENT / "sync" / module.name: _tidy(
-            HEADER.format(source=f"aio/{module.name}") + synchronous(module.read_text(encoding="utf-8"))
-        )
-        for module in modules
-    } | {CLIENT / "models.py": models()}
+    sources = sorted((CLIENT / "aio").glob("*.py"))
+    written = {"models.py": models()} | {
+        f"sync/{source.name}": HEADER.format(source=f"aio/{source.name}")
+        + synchronous(source.read_text(encoding="utf-8"))
+        for source in sources
+    }
+    with TemporaryDirectory() as folder:
+        for name, code in written.items():
+            file = Path(folder, name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(code, encoding="utf-8")
+        _tidy(folder)
+        return {CLIENT / name: Path(folder, name).read_text(encoding="utf-8") for name in written}
 
 
-def _tidy(code: str) -> str:
-    """Return code as ruff writes it: shorter lines join, imports have another order."""
-    code = _ruff(code, "check", "--quiet", "--fix-only", "--unsafe-fixes", "--select", "I,F401,UP028,UP037,C416")
-    return _ruff(code, "format")
+def _tidy(folder: str) -> None:
+    """Write code as ruff does: shorter lines join, imports have another order."""
+    config = ("--quiet", "--no-cache", "--config", "pyproject.toml")
+    _run("ruff", "check", *config, "--fix-only", "--unsafe-fixes", "--select", "I,F401,UP028,UP037,C416", folder)
+    _run("ruff", "format", *config, folder)
 
 
-def _ruff(code: str, *arguments: str) -> str:
-    return _run("ruff", *arguments, "--stdin-filename", CLIENT / "sync/any.py", "-", text=code)
-
-
-def _run(tool: str, *arguments: str | Path, text: str = "") -> str:
-    """Run a tool of this environment, and return its output."""
-    command = [Path(sys.executable).with_name(tool), *arguments]
-    return subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout  # noqa: S603
+def _run(tool: str, *arguments: str | Path) -> None:
+    """Run a tool of this environment in the repository's root."""
+    subprocess.run([Path(sys.executable).with_name(tool), *arguments], check=True, cwd=DOCS.parent)  # noqa: S603
 
 
 def main() -> None:

@@ -44,6 +44,9 @@ class AsyncSender:
             try:
                 response = await self._http.request(call.method, address, headers=headers, content=content)
                 outcome, why = outcome_of(response, self.clock.now()), ""
+            except (self._httpx.LocalProtocolError, self._httpx.UnsupportedProtocol):
+                # Without the cause, which may quote a header.
+                raise ValueError("The request cannot be sent: a header or the address has a bad character.") from None
             except self._httpx.TransportError as lost:
                 response, why = None, type(lost).__name__
                 outcome = Outcome(None, was_sent=not isinstance(lost, self._never_sent()))

@@ -96,6 +96,8 @@ class Job:
         """Return the API's request."""
         found = {name: value for name, value in given_fields(self).items() if name not in _TRANSLATED}
         found |= target_fields(self.call) | (self.when.to_json() if self.when else {}) | retry_fields(self.retries)
+        if self.payload is not UNSET:
+            found["payload"] = self.payload  # None is a body, too
         if self.overlap:
             found["overlapPolicy"] = self.overlap
         if self.catch_up:
