@@ -1,4 +1,4 @@
-"""A shell over an empty world, and one over a small shop that was at work for a quarter of an hour."""
+"""A shell over an empty world, and one over a small shop that was at work for 14 minutes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,14 +26,14 @@ JOBS = {
 
 
 def shop() -> World:
-    """Return a world with these jobs, a quarter of an hour later."""
+    """Return a world with these jobs, some 14 minutes later."""
     world = World()
     for name, fields in JOBS.items():
         world.send("PUT", f"/v1/jobs/{name}", fields)
     world.send("PUT", "/v1/tasks/mail", {"handler": f"{SHOP}/mail"})
     world.send("PUT", "/v1/calendars/holidays", {"timezone": "Europe/Berlin", "dates": ["2026-12-25"]})
     world.send("PUT", "/v1/limits/warehouse", {"limit": 2})
-    world.advance(900)
+    world.advance(870)
     return world
 
 

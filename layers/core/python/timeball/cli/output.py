@@ -52,7 +52,8 @@ def show_list(
         for item in shown:
             surroundings.stdout.write("\t".join(_plain(column.of(item)) for column in columns) + "\n")
         return
-    _print_table(surroundings, columns, list(shown))
+    titles = [column.title for column in columns]
+    _print_table(surroundings, titles, [[(column.title, column.of(item)) for column in columns] for item in shown])
     if limit is None and next(found, None) is not None:
         surroundings.say(f"These are the first {_ON_A_TERMINAL}; --limit shows more.")
 
@@ -67,8 +68,8 @@ def show_one(surroundings: Surroundings, lines: Sequence[Column], item: Item, fi
     if not surroundings.is_terminal:
         surroundings.stdout.writelines(f"{title}\t{_plain(value)}\n" for title, value in facts)
         return
-    rows = [{"title": f"{title}:", "value": value} for title, value in facts if value not in (None, "", [], {})]
-    _print_table(surroundings, [Column("", "title"), Column("", "value")], rows, has_header=False)
+    known = [(title, value) for title, value in facts if value not in (None, "", [], {})]
+    _print_table(surroundings, None, [[("", f"{title}:"), (title, value)] for title, value in known])
 
 
 def show_row(surroundings: Surroundings, columns: Sequence[Column], item: Item, fields: str | None = None) -> None:
@@ -126,19 +127,20 @@ def _plain(value: object) -> str:
 
 
 def _print_table(
-    surroundings: Surroundings, columns: Sequence[Column], items: Sequence[Item], *, has_header: bool = True
+    surroundings: Surroundings, titles: Sequence[str] | None, rows: Sequence[Sequence[tuple[str, object]]]
 ) -> None:
-    if not items:
+    """Print rows of values, each with the title of its column or line, below the titles of the columns."""
+    if not rows:
         surroundings.stdout.write("Nothing to show.\n")
         return
     from rich.table import Table  # noqa: PLC0415 - slow to load, and for a terminal only
 
-    table = Table(box=None, show_header=has_header, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column.title, overflow="fold")
+    table = Table(box=None, show_header=titles is not None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for title in titles or ("", ""):
+        table.add_column(title, overflow="fold")
     has_shapes = (getattr(surroundings.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    for item in items:
-        table.add_row(*(_styled(column.of(item), has_shapes=has_shapes) for column in columns))
+    for row in rows:
+        table.add_row(*(_styled(title, value, has_shapes=has_shapes) for title, value in row))
     terminal_of(surroundings).print(table)
 
 
@@ -167,15 +169,17 @@ _STYLES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("pending", "queued", "waiting", "scheduled"), ("·", "")),
 }
 """A shape and a colour for each status; its word is always beside them."""
+_OF_STATUSES = frozenset({"status", "last status", "state", "kind", "outcome", "verdict"})
+"""The titles of columns and lines that have statuses."""
 
 
-def _styled(value: object, *, has_shapes: bool) -> Any:  # noqa: ANN401 - rich is loaded late
+def _styled(title: str, value: object, *, has_shapes: bool) -> Any:  # noqa: ANN401 - rich is loaded late
     from rich.text import Text  # noqa: PLC0415 - slow to load, and for a terminal only
 
     if isinstance(value, list | tuple):
         return Text(", ".join(_for_people(_plain(one)) for one in value))
     text = _plain(value)
-    shape, style = _STYLES.get(text, ("", ""))
+    shape, style = _STYLES.get(text, ("", "")) if title.lower() in _OF_STATUSES else ("", "")
     return Text(f"{shape} {text}" if shape and has_shapes else _for_people(text), style=style)
 
 

@@ -60,4 +60,4 @@ def send_event(
         Column("PROBLEM", "problem.detail"),
     )
     show_list(surroundings, columns, answer["items"], json)
-    return Status.BAD if any(item["problem"] for item in answer["items"]) else Status.OK
+    return Status.BAD if any(item.get("problem") for item in answer["items"]) else Status.OK

@@ -52,7 +52,8 @@ def call_target(
                 "The target of this job has headers, whose values no answer shows: name a task, or give its URL.",
                 Status.CONFLICT,
             )
-        body |= {"taskId": job["taskId"]} if job["taskId"] else {"target": without_nones(**job["target"])}
+        target_of_job = {name: value for name, value in (job["target"] or {}).items() if name != "headers"}
+        body |= {"taskId": job["taskId"]} if job["taskId"] else {"target": without_nones(**target_of_job)}
         if "payload" in job:
             body["payload"] = job["payload"]
     if payload is not None:
