@@ -83,6 +83,30 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
         "http",
     ),
     ("a private address", {"notify": {"onFailure": "https://10.0.0.1/"}}, ["notify.onFailure"], "private"),
+    (
+        "a field that no notice has",
+        {"notify": {"onFailure": {"type": "http", "url": URL, "body": '{"text": "{{jobTitle}}"}'}}},
+        ["notify.onFailure.body"],
+        "{{jobTitle}} names nothing; there are the fields of a notice, {{type}}, {{jobId}}",
+    ),
+    (
+        "a payload that is not the notice",
+        {"notify": {"onRecovery": {"type": "http", "url": f"{URL}?c={{{{payload.customer}}}}"}}},
+        ["notify.onRecovery.url"],
+        "{{payload.customer}} names nothing",
+    ),
+    (
+        "a body that breaks when it is filled in",
+        {"notify": {"onFailure": {"type": "http", "url": URL, "body": '{"text": {{jobId}} failed}'}}},
+        ["notify.onFailure.body"],
+        "This is no JSON",
+    ),
+    (
+        "a field of a notice in the job's own target",
+        {"handler": None, "target": {"type": "http", "url": URL, "body": '"{{reason}}"'}},
+        ["target.body"],
+        "{{reason}} names nothing; there are {{jobId}}, {{runId}}",
+    ),
     ("an unknown wish", {"notify": {"onFailure": URL, "onBoredom": URL}}, ["notify.onBoredom"], "no such field"),
     ("a pause after nothing", {"pauseAfterFailures": 0}, ["pauseAfterFailures"], "at least 1"),
 ]
@@ -96,6 +120,15 @@ def test_an_invalid_notification_is_refused_by_its_field(
     assert answer.status == 400
     assert [error["field"] for error in answer.body["errors"]] == names
     assert words in answer.body["errors"][0]["message"]
+
+
+def test_the_body_of_a_notice_is_a_template_over_its_fields(api: Api) -> None:
+    body = '{"text": "{{jobName}} {{reason}} <{{consoleUrl}}>"}'
+    target = {"type": "http", "url": f"{URL}/{{{{jobId}}}}", "headers": {"X-Type": "{{type}}"}, "body": body}
+    answer = api.create(**OK, notify={"onFailure": target})
+    assert (answer["notify"]["onFailure"]["body"], answer["notify"]["onFailure"]["url"]) == (body, target["url"])
+    copied = api.call("PATCH", f"/v1/jobs/{answer['jobId']}", {"name": "mine"})  # the stored target is read again
+    assert copied.body["notify"] == answer["notify"]
 
 
 def test_only_a_recurring_job_pauses_itself_after_failures(api: Api) -> None:

@@ -27,6 +27,7 @@ from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.run_ends.notices import (
     DECIDED,
     UNCOUNTED,
+    as_posted,
     counts,
     end_of,
     failing,
@@ -40,7 +41,6 @@ from timeball.domain.run_ends.notices import (
     stopped,
     streak_needed,
     watches_blocks,
-    with_page,
 )
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -59,7 +59,7 @@ def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> Non
     """
     now = context.clock.now()
     made = [
-        new_job(with_page(notice, context.console), now, context.shards, depth=depth)
+        new_job(as_posted(notice, context.console), now, context.shards, depth=depth)
         for depth, notice in notices
         if notice is not None
     ]

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, WrapValidator
 
 from timeball.api.http.exchange import AnswerModel
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, misplaced, stated
 from timeball.api.http.schema_rules import given, together
-from timeball.api.targets.http import Url
+from timeball.api.targets.http import Url, read_over_notice
 from timeball.api.targets.models import Target, TargetAnswer, as_listed, target_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.terms.notify import MOST_IN_A_ROW, Milestone, News, Notice, Notify
@@ -54,11 +54,16 @@ def _called(targets: object) -> object:
     return {"type": "http", "url": targets} if isinstance(targets, str) else targets
 
 
-NoticeTargetField = Annotated[Target, BeforeValidator(_called, json_schema_input_type=Url | Target)]
+NoticeTargetField = Annotated[
+    Target, WrapValidator(read_over_notice), BeforeValidator(_called, json_schema_input_type=Url | Target)
+]
 
 
 class NotifyRequest(Strict):
-    """Targets that are called once for each event, with a POST unless the target says otherwise."""
+    """Targets that are called once for each event, with a POST unless the target says otherwise.
+
+    Placeholders in double braces are the fields of the notice: `{{jobId}}`, `{{reason}}`, `{{consoleUrl}}`.
+    """
 
     model_config = ConfigDict(json_schema_extra=together(also=_RULES))
 

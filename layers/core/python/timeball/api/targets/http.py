@@ -1,25 +1,28 @@
 """The fields of a webhook: a valid URL, headers other than Timeball's own, a body, a secret."""
 
 import re
-from collections.abc import Mapping
+from contextvars import ContextVar
 from ipaddress import AddressValueError, IPv4Address
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, ValidatorFunctionWrapHandler
 
 from timeball.api.http.fields import Checked
 from timeball.api.http.request_model import cut_behind
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.tenants.key import SECRET_NAME
-from timeball.domain.templates.filling import check_body, check_header, check_url, format_of
-from timeball.targets.http.request import JSON
+from timeball.domain.templates.filling import check_body, check_header, check_url, content_type_of, format_of
+from timeball.domain.templates.template import OF_NOTICE, OF_RUN, Vocabulary
 
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
 MAX_HEADER_BYTES: Final = 8 * 1024
 MAX_BODY_LENGTH: Final = 16 * 1024
 """The most characters of a template; the filled-in body may be longer."""
+
+_VOCABULARY: ContextVar[Vocabulary] = ContextVar("vocabulary", default=OF_RUN)
+"""The names that templates may have in the target that is being read."""
 
 _URL: Final = re.compile(r"[!-~]+", re.ASCII)
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -47,6 +50,15 @@ _OWN_HEADERS: Final = frozenset(
 )
 
 
+def read_over_notice(asked: Any, read: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - a target of any type
+    """Read a target whose templates are over the fields of a notice."""
+    token = _VOCABULARY.set(OF_NOTICE)
+    try:
+        return read(asked)
+    finally:
+        _VOCABULARY.reset(token)
+
+
 def _url_pattern() -> str:
     """Return the pattern of a URL; for an address in brackets it checks only the characters."""
     name = r"([0-9]*[A-Za-z_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|[0-9]+-[A-Za-z0-9_-]{0,60}[A-Za-z0-9_])"
@@ -64,7 +76,7 @@ def _url(url: str) -> str:
         raise ValueError("A URL has no blanks and only ASCII characters; percent-encode others.")
     if not url.lower().startswith(("https://", "http://")):
         raise ValueError("Give a URL that begins with https:// or http://.")
-    check_url(url)
+    check_url(url, _VOCABULARY.get())
     if "#" in url:
         raise ValueError("Leave out the fragment (#...): it is never sent.")
     try:
@@ -116,7 +128,7 @@ def _header_name(name: str) -> str:
 def _header_value(value: str) -> str:
     if not _HEADER_VALUE.fullmatch(value):
         raise ValueError("A header's value is one line of ASCII without leading or trailing blanks.")
-    check_header(value)
+    check_header(value, _VOCABULARY.get())
     return value
 
 
@@ -125,17 +137,13 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
         raise ValueError("Give each header once; upper and lower case are the same.")
     if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
         raise ValueError(f"All headers together may have {MAX_HEADER_BYTES} bytes.")
-    if "{{" in _content_type(headers):
+    if "{{" in content_type_of(headers):
         raise ValueError("Leave placeholders out of the Content-Type: it decides how the body is escaped.")
     return headers
 
 
-def _content_type(headers: Mapping[str, str]) -> str:
-    return next((value for name, value in headers.items() if name.lower() == "content-type"), JSON)
-
-
 def _body(text: str, info: ValidationInfo) -> str:
-    check_body(text, format_of(_content_type(info.data.get("headers", {}))))
+    check_body(text, format_of(content_type_of(info.data.get("headers", {}))), _VOCABULARY.get())
     return text
 
 

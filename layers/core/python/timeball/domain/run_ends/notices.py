@@ -6,6 +6,7 @@ Invariant: a notice's id is a hash of its content, so every process that finds t
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin
@@ -16,7 +17,8 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
 from timeball.domain.model.terms.notify import Milestone, News, Notice, Notify, RunEnd
 from timeball.domain.model.terms.policies import RetryPolicy, Work
-from timeball.domain.model.terms.target import Target
+from timeball.domain.model.terms.target import HttpTarget, Target
+from timeball.domain.templates.filling import Format, content_type_of, format_of, over_notice
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Schedule
 
@@ -219,7 +221,8 @@ def _notice(
     # The creation tells the notice from that of an older job with the same id.
     parts = (job.key.job_id, job.created_at, notice.news, subject)
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).hexdigest()
-    payload = {"type": notice.news, "jobId": job.key.job_id, **facts, "at": format_instant(at)}
+    named = {} if job.spec.name is None else {"jobName": job.spec.name}
+    payload = {"type": notice.news, "jobId": job.key.job_id, **named, **facts, "at": format_instant(at)}
     return JobSpec(
         JobKey(job.key.tenant, f"notice-{digest}"),
         Schedule(At(at)),
@@ -232,13 +235,32 @@ def _notice(
     )
 
 
-def with_page(notice: JobSpec, console: str) -> JobSpec:
-    """Return a notice that names the page of its run or job in the console; unchanged without a console's address."""
+def as_posted(notice: JobSpec, console: str) -> JobSpec:
+    """Return a notice as it is posted: its target's templates are over its payload, as those of any job.
+
+    The payload names the page of the run, or of the job, in the console; not without a console's address.
+    """
     about, work = notice.notice, notice.work
-    if not console or about is None or work is None or work.payload is None:
+    if about is None or work is None or work.payload is None:
         return notice
-    payload = {**json.loads(work.payload), "consoleUrl": console + page_of(about.job_id, about.run)}
-    return evolve(notice, work=evolve(work, payload=json.dumps(payload, separators=(",", ":"))))
+    payload = json.loads(work.payload)
+    if console:
+        payload["consoleUrl"] = console + page_of(about.job_id, about.run)
+        work = evolve(work, payload=json.dumps(payload, separators=(",", ":")))
+    return evolve(notice, work=evolve(work, target=_over_notice(work.target, payload)))
+
+
+def _over_notice(target: Target, payload: Mapping[str, Any]) -> Target:
+    """Return a target whose templates are over the payload of a notice."""
+    if not isinstance(target, HttpTarget):
+        return target
+    body_format = format_of(content_type_of(target.headers))
+    return evolve(
+        target,
+        url=over_notice(target.url, Format.TEXT, payload),
+        headers={name: over_notice(value, Format.TEXT, payload) for name, value in target.headers.items()},
+        body=None if target.body is None else over_notice(target.body, body_format, payload),
+    )
 
 
 def _target(job: Job, news: News) -> Target | None:

@@ -6,21 +6,28 @@ parameters; a header stays one line; and a body of JSON or of a form keeps the s
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from timeball.domain.templates.template import (
+    OF_RUN,
     Parts,
     Placeholder,
     TemplateError,
     Values,
+    Vocabulary,
+    field_of,
+    in_payload,
     is_literal,
     json_of,
     parse,
+    parse_stored,
     text_of,
 )
+
+JSON: Final = "application/json"
 
 MAX_URL_LENGTH: Final = 8 * 1024
 MAX_HEADER_BYTES: Final = 8 * 1024
@@ -48,21 +55,26 @@ def format_of(content_type: str) -> Format:
     return {"application/x-www-form-urlencoded": Format.FORM, "text/plain": Format.TEXT}.get(media_type, Format.OTHER)
 
 
-def check_url(text: str) -> None:
+def content_type_of(headers: Mapping[str, str]) -> str:
+    """Return the Content-Type of a body, which is JSON unless a header says otherwise."""
+    return next((value for name, value in headers.items() if name.lower() == "content-type"), JSON)
+
+
+def check_url(text: str, vocabulary: Vocabulary = OF_RUN) -> None:
     """Raise TemplateError for a URL that cannot be filled."""
-    parts = parse(text)
+    parts = parse(text, vocabulary)
     if not is_literal(parts) and (not isinstance(parts[0], str) or not _BEHIND_HOST.match(parts[0])):
         raise TemplateError("Fill in nothing before the path: the scheme, the host and the port are always the same.")
 
 
-def check_header(text: str) -> None:
+def check_header(text: str, vocabulary: Vocabulary = OF_RUN) -> None:
     """Raise TemplateError for a header's value that cannot be filled."""
-    parse(text)
+    parse(text, vocabulary)
 
 
-def check_body(text: str, body_format: Format) -> None:
+def check_body(text: str, body_format: Format, vocabulary: Vocabulary = OF_RUN) -> None:
     """Raise TemplateError for a body that cannot be filled, or that must be JSON and is not."""
-    parts = parse(text)
+    parts = parse(text, vocabulary)
     if body_format is Format.JSON:
         _check_json(parts)
     elif body_format is Format.OTHER and not is_literal(parts):
@@ -106,6 +118,28 @@ def fill_body(text: str, body_format: Format, values: Values) -> str:
         case _:
             filled = map(text_of, found)
     return _joined(parts, filled, MAX_BODY_BYTES, "body")
+
+
+def over_notice(text: str, body_format: Format, notice: Mapping[str, Any]) -> str:
+    """Return a template over the fields of a notice as one over its payload, which has these fields.
+
+    A field without a value leaves nothing behind, or `null` where JSON needs a value. A job without a name has its id.
+    Values are not filled in here: a value with braces would be taken for a placeholder at the call.
+    """
+    parts = parse_stored(text)
+    are_within = iter(_are_within_strings(parts) if body_format is Format.JSON else [True] * len(parts))
+    return "".join(part if isinstance(part, str) else _of_notice(part, notice, next(are_within)) for part in parts)
+
+
+def _of_notice(placeholder: Placeholder, notice: Mapping[str, Any], is_within: bool) -> str:  # noqa: FBT001 - as above
+    name = field_of(placeholder)
+    if name is None:
+        return str(placeholder)
+    if name == "jobName" and not notice.get(name):
+        name = "jobId"
+    if notice.get(name) is None:
+        return "" if is_within else "null"
+    return str(in_payload(name))
 
 
 def _found(parts: Parts, values: Values) -> Iterator[Any]:

@@ -5,13 +5,14 @@ Invariant: literal text stays as it was written, and each value is escaped for t
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 _NAMES: Final = ("jobId", "runId", "fireTime", "attempt")
 _PAYLOAD: Final = re.compile(r"payload(\.[A-Za-z0-9_-]+)*", re.ASCII)
+_OF_PAYLOAD: Final = "payload."
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)
 _LONGEST_SHOWN: Final = 60
 
@@ -30,6 +31,60 @@ class Placeholder:
     def __str__(self) -> str:
         return f"{{{{{self.name}}}}}"
 
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names that a template may have, besides `payload`."""
+
+    names: tuple[str, ...]
+    """The names."""
+    has_known_payload: bool
+    """Whether the payload has the members of these names and no others."""
+    about: str
+    """The end of a sentence that lists what there is."""
+
+    def knows(self, name: str) -> bool:
+        """Say whether a placeholder may have this name."""
+        if self.has_known_payload:
+            return name == "payload" or name.removeprefix(_OF_PAYLOAD) in self.names
+        return name in self.names or _PAYLOAD.fullmatch(name) is not None
+
+
+def _shown_names(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{{{name}}}}}" for name in names)
+
+
+OF_RUN: Final = Vocabulary(
+    _NAMES,
+    has_known_payload=False,
+    about=f"{_shown_names(_NAMES)}, {{{{payload}}}}, and parts of the payload, such as {{{{payload.customer.id}}}} or "
+    "{{payload.lines.0}}.",
+)
+"""The names in the target of a job or a task."""
+
+NOTICE_FIELDS: Final = (
+    "type",
+    "jobId",
+    "jobName",
+    "runId",
+    "fireTime",
+    "reason",
+    "attempts",
+    "at",
+    "blockedBy",
+    "consoleUrl",
+)
+"""The fields of a notice."""
+
+OF_NOTICE: Final = Vocabulary(
+    NOTICE_FIELDS,
+    has_known_payload=True,
+    about=f"the fields of a notice, {_shown_names(NOTICE_FIELDS)}, and {{{{payload}}}}, the notice as JSON.",
+)
+"""The names in a target of `notify`."""
+
+_OF_ANY: Final = Vocabulary((*_NAMES, *NOTICE_FIELDS), has_known_payload=False, about="others.")
+"""All names: a row may have been written before targets of `notify` had names of their own."""
 
 Parts = tuple[str | Placeholder, ...]
 """A template: literal texts, and placeholders between them."""
@@ -79,15 +134,31 @@ class Values:
         return read["payload"] if self.has_parents else read
 
 
-def parse(text: str) -> Parts:
+def parse(text: str, vocabulary: Vocabulary = OF_RUN) -> Parts:
     """Return the parts of a template.
 
     Raises TemplateError for a placeholder that is not closed or has an unknown name.
     """
-    return tuple(_parts(text))
+    return tuple(_parts(text, vocabulary))
 
 
-def _parts(text: str) -> Iterator[str | Placeholder]:
+def parse_stored(text: str) -> Parts:
+    """Return the parts of a template of `notify` from a row."""
+    return parse(text, _OF_ANY)
+
+
+def field_of(placeholder: Placeholder) -> str | None:
+    """Return the field of a notice that a placeholder names, by itself or as a member of the payload; None: none."""
+    name = placeholder.name.removeprefix(_OF_PAYLOAD)
+    return name if name in NOTICE_FIELDS else None
+
+
+def in_payload(name: str) -> Placeholder:
+    """Return the placeholder of a member of the payload."""
+    return Placeholder(_OF_PAYLOAD + name)
+
+
+def _parts(text: str, vocabulary: Vocabulary) -> Iterator[str | Placeholder]:
     while text:
         literal, opening, rest = text.partition("{{")
         if literal:
@@ -97,18 +168,15 @@ def _parts(text: str) -> Iterator[str | Placeholder]:
         name, closing, text = rest.partition("}}")
         if not closing:
             raise TemplateError("A {{ is not closed by a }}.")
-        if name not in _NAMES and not _PAYLOAD.fullmatch(name):
-            raise _unknown(name)
+        if not vocabulary.knows(name):
+            raise _unknown(name, vocabulary)
         yield Placeholder(name)
 
 
-def _unknown(name: str) -> TemplateError:
+def _unknown(name: str, vocabulary: Vocabulary) -> TemplateError:
     if name.strip() != name:
         return TemplateError(f"Write {{{{{_shown(name.strip())}}}}} without blanks.")
-    return TemplateError(
-        f"{{{{{_shown(name)}}}}} names nothing; there are {{{{jobId}}}}, {{{{runId}}}}, {{{{fireTime}}}}, "
-        "{{attempt}}, {{payload}}, and parts of the payload, such as {{payload.customer.id}} or {{payload.lines.0}}."
-    )
+    return TemplateError(f"{{{{{_shown(name)}}}}} names nothing; there are {vocabulary.about}")
 
 
 def _shown(name: str) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from timeball import __version__
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.templates.filling import fill_body, fill_header, fill_url, format_of
+from timeball.domain.templates.filling import JSON, content_type_of, fill_body, fill_header, fill_url, format_of
 from timeball.domain.templates.template import Values
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
@@ -42,8 +42,6 @@ RESERVED_HEADERS = frozenset(
     }
 )
 """Headers that frame the request or route the connection, in lower case: a user may never set them."""
-
-JSON = "application/json"
 
 PREFIX: Final = "whsec_"
 SHORTEST_KEY, LONGEST_KEY = 24, 64
@@ -76,7 +74,7 @@ def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[by
     url = parse_url(fill_url(target.url, values))
     theirs = {name: fill_header(name, value, values) for name, value in target.headers.items()}
     if target.body is not None:
-        payload = fill_body(target.body, format_of(_content_type(theirs)), values)
+        payload = fill_body(target.body, format_of(content_type_of(theirs)), values)
     body = None if payload is None else payload.encode()
     ours = _own_headers(call, now, token)
     if keys:
@@ -91,10 +89,6 @@ def _together(*many: Mapping[str, str]) -> Mapping[str, str]:
     """Return headers where later ones win, whatever the case of their names."""
     named = {name.lower(): (name, value) for headers in many for name, value in headers.items()}
     return dict(named.values())
-
-
-def _content_type(headers: Mapping[str, str]) -> str:
-    return next((value for name, value in headers.items() if name.lower() == "content-type"), JSON)
 
 
 def _own_headers(call: Call, now: int, token: str | None) -> dict[str, str]:
