@@ -47,6 +47,10 @@ _ARCHIVE_CALL_SECONDS, _ARCHIVE_RUN_MS = 0.1, 0.2
 0.09 ms for the release of its effects, and 0.02 ms for the plan of its job."""
 _ARCHIVED_BYTES = 300
 """A compressed line, beside others."""
+_PUBLISH_CALL_SECONDS, _EVENT_MS = 0.03, 0.3
+"""How long the function of lifecycle events waits for EventBridge, and its processor time for an event."""
+_EVENT = 1 / _MILLION
+"""EventBridge's price of an event of up to 64 KB."""
 _PUT, _STORED_GB_MONTH = 5 / _MILLION, 0.023
 """S3's prices of an object that is put, and of a GB."""
 _USD_OF_A_LONE_RUN = 24.16 / _MILLION
@@ -156,6 +160,21 @@ def archive_month(runs: float, tenants: int = 1, seconds: int = 60) -> Sequence[
         Item("calls of the function", f"{calls:,.0f}", calls * PRICES.function_request),
         Item("its duration", f"{gb_seconds:,.0f} GB-s", gb_seconds * PRICES.function_gb_second),
         Item("storage of the month's lines", f"{stored:.1f} GB", stored * _STORED_GB_MONTH),
+    )
+
+
+def lifecycle_month(runs: float, events: float) -> Sequence[Item]:
+    """Return what a month of lifecycle events costs, with so many events of each run.
+
+    Records without a wanted event mostly do not reach the function; those of plans of jobs are not counted.
+    """
+    published = runs * events
+    calls = min(published, STREAM_SHARDS * SECONDS_A_MONTH)
+    gb_seconds = (calls * _PUBLISH_CALL_SECONDS + published * _EVENT_MS / 1000 * _GB_OF_A_PROCESSOR) * _GB
+    return (
+        Item("events on the bus", f"{published:,.0f}", published * _EVENT),
+        Item("calls of the function", f"{calls:,.0f}", calls * PRICES.function_request),
+        Item("its duration", f"{gb_seconds:,.0f} GB-s", gb_seconds * PRICES.function_gb_second),
     )
 
 

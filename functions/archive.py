@@ -4,17 +4,17 @@ A batch whose objects are not all put comes again, as it was or in halves. A rec
 its keys are kept for people, and its row stands in the table until it expires.
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from functions.records import keep
 from timeball.api.archive import lines_of
 from timeball.aws.dynamodb.stream import Record, Works, named_works, read_write
 from timeball.aws.request_retries import Timed, in_time
 from timeball.domain.archive import ArchiveLine, objects_of
 from timeball.ports.errors import UnavailableError
-from timeball.runtime.wiring import archive, engine_context, start, unreadable_queue
+from timeball.runtime.wiring import archive, engine_context, start
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -60,8 +60,5 @@ def _lines_of(record: Record, works: Works | None) -> list[ArchiveLine]:
         raise
     except Exception:
         log.exception("a record cannot be read")
-    about = {"keys": record["dynamodb"]["Keys"], "sequenceNumber": record["dynamodb"]["SequenceNumber"]}
-    kept = {"body": json.dumps(about), "eventSourceARN": record["eventSourceARN"], "messageId": record["eventID"]}
-    if not unreadable_queue().keep(kept):
-        raise UnavailableError("a record that cannot be read is not kept yet")
+    keep(record)
     return []

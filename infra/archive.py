@@ -1,15 +1,10 @@
-"""The archive: a bucket, and a function that the stream of the jobs table feeds.
+"""The archive: a bucket, and a function that the stream of the jobs table feeds."""
 
-The stream, its filter and its reads by Lambda are free of charge; a batch without a line of interest invokes nothing.
-"""
-
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from aws_cdk import Duration, Stack
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -20,16 +15,14 @@ from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import Queues
 from infra.settings import Settings
 from infra.storage import Storage, kept
-
-_WRITES: Final = ["INSERT", "MODIFY"]
-"""The events of the stream that matter to the archive: not those of rows that expire."""
+from infra.stream import WRITES, feed
 
 _BEGINS_WITH: Final = "prefix"
 
 PATTERNS: Final[Sequence[Mapping[str, Any]]] = (
     # A run that has ended.
     {
-        "eventName": _WRITES,
+        "eventName": WRITES,
         "dynamodb": {
             "Keys": {"sk": {"S": [{_BEGINS_WITH: "RUN#"}]}},
             "NewImage": {"state": {"S": ["succeeded", "failed", "skipped", "cancelled"]}},
@@ -44,28 +37,19 @@ PATTERNS: Final[Sequence[Mapping[str, Any]]] = (
         },
     },
     # A job: no pattern compares its versions, so the function drops the writes of plans.
-    {"eventName": _WRITES, "dynamodb": {"Keys": {"sk": {"S": ["JOB"]}}}},
+    {"eventName": WRITES, "dynamodb": {"Keys": {"sk": {"S": ["JOB"]}}}},
     # A request about anything else.
     {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": [{_BEGINS_WITH: "CHANGE#"}]}}}},
 )
 """The writes that the function is given."""
 
 ATTEMPTS: Final[Mapping[str, Any]] = {
-    "eventName": _WRITES,
+    "eventName": WRITES,
     "dynamodb": {"Keys": {"sk": {"S": [{_BEGINS_WITH: "RESULT#"}]}}},
 }
 """An attempt with a row of its own, for a full archive. AWS accepts five patterns."""
 
 _MOST_RECORDS: Final = 10_000
-_GIVES_UP: Final = Duration.hours(23)
-"""A stream keeps a record for a day; what is lost is noted in the queue of unreadable messages before that."""
-
-_READ_STREAM: Final = (
-    "dynamodb:DescribeStream",
-    "dynamodb:GetRecords",
-    "dynamodb:GetShardIterator",
-    "dynamodb:ListStreams",
-)
 
 
 class ArchiveFunction(Construct):
@@ -77,9 +61,6 @@ class ArchiveFunction(Construct):
         super().__init__(scope, construct_id)
         settings = maker.settings
         self.bucket = _bucket(self, settings)
-        stream = settings.archiving.jobs_stream or storage.jobs.table_stream_arn
-        if stream is None:
-            raise ValueError("the jobs table has no stream")
         environment = {**maker.environment, "TIMEBALL_ARCHIVE_BUCKET": self.bucket.bucket_name}
         self.function = replace(maker, environment=environment).make(
             self,
@@ -94,35 +75,21 @@ class ArchiveFunction(Construct):
         )
         # A changed job may have its payload in a row of its own.
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.jobs.table_arn])
-        allow(self.function, _READ_STREAM, [stream])
         allow(self.function, ["s3:PutObject"], [self.bucket.arn_for_objects("*")])
         acknowledge(
             self.function.role or self.function,
             f"IAM5[Resource::<{_logical_id(self.bucket)}.Arn>/*]",
             "The keys of objects name tenants and hours",
         )
-        # It keeps what it cannot read, and Lambda what the function did not take.
-        allow(self.function, ["sqs:SendMessage"], [queues.unreadable.queue_arn])
-        wanted = [*PATTERNS, ATTEMPTS] if settings.archiving.archive == FULL else PATTERNS
-        mapping = lambda_.EventSourceMapping(
+        feed(
             self,
-            "feed",
-            target=self.function,
-            event_source_arn=stream,
-            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-            batch_size=_MOST_RECORDS,
-            max_batching_window=Duration.seconds(settings.archiving.archive_seconds),
-            bisect_batch_on_error=True,
-            max_record_age=_GIVES_UP,
-            filters=[{"pattern": json.dumps(pattern, separators=(",", ":"))} for pattern in wanted],
+            self.function,
+            storage,
+            queues,
+            patterns=[*PATTERNS, ATTEMPTS] if settings.archiving.archive == FULL else PATTERNS,
+            most=_MOST_RECORDS,
+            gathering=Duration.seconds(settings.archiving.archive_seconds),
         )
-        definition = mapping.node.default_child
-        if not isinstance(definition, lambda_.CfnEventSourceMapping):
-            raise TypeError("a mapping is no longer a CfnEventSourceMapping")
-        # The CDK's own way would also allow the function to read the queue's attributes.
-        definition.add_property_override("DestinationConfig.OnFailure.Destination", queues.unreadable.queue_arn)
-        # Lambda checks the function's rights when the mapping is made.
-        mapping.node.add_dependency(*([] if self.function.role is None else [self.function.role]))
 
 
 def _bucket(scope: Construct, settings: Settings) -> s3.Bucket:

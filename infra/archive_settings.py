@@ -46,7 +46,8 @@ class ArchiveSettings:
     archive_days: int = whole(0, 0, _LONGEST_DAYS, "After how many days S3 deletes archived objects; 0: never")
     jobs_stream: str = setting(
         "",
-        "ARN of the stream of an existing `jobs_table`, with new and old images, if there is an archive",
+        "ARN of the stream of an existing `jobs_table`, with new and old images, if there is an archive or "
+        "`lifecycle_events`",
         _stream,
     )
 
@@ -55,13 +56,13 @@ class ArchiveSettings:
         """Return whether there is an archive."""
         return self.archive != OFF
 
-    def contradictions(self, jobs_table: str) -> list[str]:
+    def contradictions(self, jobs_table: str, *, has_stream: bool) -> list[str]:
         """Return which settings contradict each other, or the existing jobs table."""
         problems = []
-        if self.is_on and bool(jobs_table) != bool(self.jobs_stream):
+        if has_stream and bool(jobs_table) != bool(self.jobs_stream):
             problems.append(
-                "jobs_stream must be set with jobs_table if there is an archive, and only then: the stack makes the "
-                "stream of its own table"
+                "jobs_stream must be set with jobs_table if there is an archive, or lifecycle_events, and only then: "
+                "the stack makes the stream of its own table"
             )
         if jobs_table and self.jobs_stream and f":table/{jobs_table}/stream/" not in self.jobs_stream:
             problems.append("jobs_stream must be the stream of jobs_table")

@@ -174,6 +174,11 @@ class Settings:
         return self.alarming.alarms != OFF and self.alarming.canary_seconds > 0
 
     @property
+    def has_stream(self) -> bool:
+        """Return whether the jobs table has a stream, which the archive and lifecycle events follow."""
+        return self.archiving.is_on or bool(self.functions.lifecycle_events)
+
+    @property
     def executors(self) -> dict[str, int]:
         """Return the most executors at a time of each priority; no priority can take another's share."""
         return shares(self.execute_concurrency)
@@ -256,7 +261,7 @@ class Settings:
         if self.jobs_table and self.jobs_table == self.tenants_table:
             problems.append("jobs_table and tenants_table must differ: functions that write jobs must not create keys")
         problems += self._contradictions_of_alarms()
-        problems += self.archiving.contradictions(self.jobs_table)
+        problems += self.archiving.contradictions(self.jobs_table, has_stream=self.has_stream)
         if rules.lead_seconds >= rules.lookahead_seconds:
             problems.append("lead_seconds must be less than lookahead_seconds: no message arrives before it is sent")
         return problems

@@ -20,6 +20,7 @@ from infra.encryption import let_use_key
 from infra.events import Events
 from infra.executors import Executors
 from infra.functions import FunctionMaker
+from infra.lifecycle import LifecycleFunction
 from infra.queues import Queues
 from infra.rollout import Rollout
 from infra.rollout_settings import GRADUAL
@@ -63,6 +64,8 @@ class TimeballStack(Stack):
         if settings.archiving.is_on:
             archive = ArchiveFunction(self, "Archive", maker, storage, queues)
             CfnOutput(self, "ArchiveBucket", value=archive.bucket.bucket_name)
+        if settings.functions.lifecycle_events:
+            LifecycleFunction(self, "Lifecycle", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.called, settings)
         if settings.has_canary:
             Canary(self, "Canary", maker, storage, queues, executors.by_priority.values())

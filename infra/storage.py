@@ -35,6 +35,7 @@ class Storage(Construct):
     def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
         super().__init__(scope, construct_id)
         self.jobs = self._table("Jobs", schema.JOBS, settings, settings.jobs_table)
+        self.jobs_stream = settings.archiving.jobs_stream or self.jobs.table_stream_arn
         self.tenants = self._table("Tenants", schema.TENANTS, settings, settings.tenants_table)
 
     def jobs_by(self, *indexes: schema.Index) -> list[str]:
@@ -80,9 +81,9 @@ def kept(settings: Settings) -> RemovalPolicy:
 
 
 def _stream(table: schema.TableSchema, settings: Settings) -> dynamodb.StreamViewType | None:
-    """Return what the stream of a table shows, rows before and after each write, for the archive; None: no stream."""
-    is_archived = settings.archiving.is_on and table is schema.JOBS
-    return dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if is_archived else None
+    """Return what the stream of a table shows, rows before and after each write; None: no stream."""
+    is_followed = settings.has_stream and table is schema.JOBS
+    return dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if is_followed else None
 
 
 def _warm(name: str, settings: Settings) -> dynamodb.WarmThroughput | None:

@@ -116,6 +116,12 @@ def full_archive_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def lifecycle_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack that puts all lifecycle events onto its bus; it has passed cdk-nag, too."""
+    return synthesized(tmp_path_factory.mktemp("lifecycle"), "small", lifecycle_events="*")
+
+
+@pytest.fixture(scope="session")
 def attached_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack over tables that exist."""
     tables = {"jobs_table": "jobs-of-may", "tenants_table": "tenants-of-may"}

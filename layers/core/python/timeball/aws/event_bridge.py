@@ -6,12 +6,13 @@ A match comes to the queue as the event and the rule's name, so its receiver nee
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from timeball.aws.request_retries import PATIENTLY, Asker, is_unknown
+from timeball.aws.request_retries import PATIENTLY, Asker, is_unknown, side_by_side
+from timeball.domain.lifecycle import SOURCE, LifecycleEvent
 from timeball.domain.model.terms.event import (
     BUS_SOURCE,
     MOST_BYTES,
@@ -87,29 +88,8 @@ class EventBridgeBus:
     def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
         """Put events onto the bus; throttled events are sent again, together."""
         until = self._asker.deadline()
-        batches = _in_requests(events, attrgetter("size"))
-        return [outcome for batch in batches for outcome in self._put_batch(batch, until)]
-
-    def _put_batch(self, events: Sequence[Event], until: float) -> list[EventRefusal | None]:
-        outcomes: dict[int, EventRefusal | None] = {}
-
-        def put() -> None:
-            asking = [position for position in range(len(events)) if position not in outcomes]
-            entries = [self._entry(events[position]) for position in asking]
-            answer = self._client().put_events(Entries=entries)
-            for position, entry in zip(asking, answer["Entries"], strict=True):
-                code = entry.get("ErrorCode")
-                if code is None or not _is_passing(code):
-                    outcomes[position] = None if code is None else EventRefusal(entry.get("ErrorMessage", code))
-            if len(outcomes) < len(events):
-                raise UnavailableError("EventBridge did not take all events")
-
-        try:
-            self._asker.ask(put, until)
-        except UnavailableError as unavailable:
-            log.warning("events not put: %s", unavailable)
-        unknown = EventRefusal("EventBridge did not answer.", is_unknown=True)
-        return [outcomes.get(position, unknown) for position in range(len(events))]
+        batches = _in_requests([self._entry(event) for event in events], _size)
+        return [outcome for batch in batches for outcome in _put(self._client(), batch, self._asker, until)]
 
     def ensure(self, subscription: Subscription) -> None:
         """Make the rule of a subscription and lead it to the queue; both stay as they are if they exist."""
@@ -200,6 +180,53 @@ class EventBridgeBus:
             "DetailType": event.tenant,
             "Detail": on_the_bus(event),
         }
+
+
+class EventBridgePublisher:
+    """The sending side of a bus, for lifecycle events."""
+
+    def __init__(self, client: "EventBridgeClient", bus: str, threads: Executor, asker: Asker) -> None:
+        self._client, self._bus, self._threads, self._asker = client, bus, threads, asker
+
+    def publish(self, events: Sequence[LifecycleEvent]) -> list[EventRefusal | None]:
+        """Put events onto the bus, several requests at once; throttled events are sent again."""
+        until = self._asker.deadline()
+        entries: list[PutEventsRequestEntryTypeDef] = [
+            {"EventBusName": self._bus, "Source": SOURCE, "DetailType": event.type, "Detail": event.detail}
+            for event in events
+        ]
+        batches = [*_in_requests(entries, _size)]
+        outcomes = side_by_side(self._threads, lambda batch: _put(self._client, batch, self._asker, until), batches)
+        return [outcome for batch in outcomes for outcome in batch]
+
+
+def _put(
+    client: "EventBridgeClient", entries: "Sequence[PutEventsRequestEntryTypeDef]", asker: Asker, until: float
+) -> list[EventRefusal | None]:
+    """Put the events of one request onto their bus, those that were throttled once more. Never raises."""
+    outcomes: dict[int, EventRefusal | None] = {}
+
+    def put() -> None:
+        asking = [position for position in range(len(entries)) if position not in outcomes]
+        answer = client.put_events(Entries=[entries[position] for position in asking])
+        for position, entry in zip(asking, answer["Entries"], strict=True):
+            code = entry.get("ErrorCode")
+            if code is None or not _is_passing(code):
+                outcomes[position] = None if code is None else EventRefusal(entry.get("ErrorMessage", code))
+        if len(outcomes) < len(entries):
+            raise UnavailableError("EventBridge did not take all events")
+
+    try:
+        asker.ask(put, until)
+    except UnavailableError as unavailable:
+        log.warning("events not put: %s", unavailable)
+    unknown = EventRefusal("EventBridge did not answer.", is_unknown=True)
+    return [outcomes.get(position, unknown) for position in range(len(entries))]
+
+
+def _size(entry: "PutEventsRequestEntryTypeDef") -> int:
+    """Return the size of an event in bytes, as EventBridge counts it."""
+    return sum(len(text.encode()) for text in (entry["Source"], entry["DetailType"], entry["Detail"]))
 
 
 def _in_requests(items: Sequence[_Item], size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from timeball.domain.lifecycle import LifecycleEvent
 from timeball.domain.model.terms.event import BusRule, Event, Matched, Subscription
 
 
@@ -48,3 +49,10 @@ class EventBus(Protocol):
 
     def rules(self) -> list[BusRule]:
         """Return all rules that Timeball has made. Raises UnavailableError."""
+
+
+class LifecycleBus(Protocol):
+    """The bus for lifecycle events, which rules of the deployment's owner match."""
+
+    def publish(self, events: Sequence[LifecycleEvent]) -> list[EventRefusal | None]:
+        """Put events onto the bus. Return for each why it is not there; None: it is. Never raises."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.domain.lifecycle import parse_types, states_of
 from timeball.domain.model.tenants.actor import parse_callers
 from timeball.domain.model.tenants.key import LONGEST_PREFIX, SECRET_PREFIX
 from timeball.domain.model.tenants.tenant import TENANT_NAME
@@ -63,6 +64,11 @@ def _tenant(text: str) -> str:
 
 def _prices(text: str) -> str:
     parse_prices(text)
+    return text
+
+
+def _types(text: str) -> str:
+    parse_types(text)
     return text
 
 
@@ -135,6 +141,12 @@ class FunctionSettings:
         "Which [metrics](../concepts/runs.md#metrics) are written: `basic`, the eight that alarms need; `full`, all of "
         "them, also by reason and by priority; or `off`. A metric costs $0.30 a month",
     )
+    lifecycle_events: str = setting(
+        "",
+        "Which [lifecycle events](lifecycle-events.md) of runs and jobs are put onto the stack's bus, separated by "
+        "commas: `run.failed,run.blocked,job.*`; `*`: all; empty: none",
+        _types,
+    )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
     )
@@ -143,6 +155,16 @@ class FunctionSettings:
     def target_arns(self) -> tuple[str, ...]:
         """Return the ARNs that targets may name, for any tenant."""
         return parse_arns(self.targets).arns
+
+    @property
+    def lifecycle_types(self) -> frozenset[str]:
+        """Return the types of lifecycle events that are put onto the bus."""
+        return parse_types(self.lifecycle_events)
+
+    @property
+    def lifecycle_states(self) -> list[str]:
+        """Return the states in which a run's row may have an event of one of these types."""
+        return states_of(self.lifecycle_types)
 
 
 @dataclass(frozen=True)

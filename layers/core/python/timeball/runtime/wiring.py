@@ -20,7 +20,7 @@ from timeball.aws.dynamodb.store import DynamoWeights, dynamo_store
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.embedded_metrics import NAMESPACE, EmbeddedMetrics
-from timeball.aws.event_bridge import BusNames, EventBridgeBus
+from timeball.aws.event_bridge import BusNames, EventBridgeBus, EventBridgePublisher
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.executors import TRYING, ExecutorTrials, LambdaSuccessor, MappingPollers
 from timeball.aws.request_retries import BRISKLY, PATIENTLY, REFUSALS, Asker, Patience, within
@@ -39,6 +39,7 @@ from timeball.engine.tally import Tally
 from timeball.ports.archive import Archive
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
+from timeball.ports.event_bus import LifecycleBus
 from timeball.ports.executors import Successor
 from timeball.ports.secrets import SigningSecretStore
 from timeball.ports.tenants import Tenants
@@ -180,6 +181,13 @@ def archive() -> Archive:
     """Return the archive, in the one function whose environment names its bucket."""
     bucket = os.environ["TIMEBALL_ARCHIVE_BUCKET"]
     return S3Archive(_client("s3", PATIENTLY.patience), bucket, _queue_threads(), PATIENTLY)
+
+
+@cache
+def lifecycle_bus() -> LifecycleBus:
+    """Return the bus for lifecycle events, in the one function whose environment names it."""
+    bus = os.environ["TIMEBALL_LIFECYCLE_BUS"]
+    return EventBridgePublisher(_client("events", PATIENTLY.patience), bus, _queue_threads(), PATIENTLY)
 
 
 def unreadable_queue() -> UnreadableQueue:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from timeball.domain.archive import ArchiveObject
 from timeball.domain.attempts.attempt_line import Line
+from timeball.domain.lifecycle import LifecycleEvent
 from timeball.ports.errors import UnavailableError
+from timeball.ports.event_bus import EventRefusal
 from timeball.ports.target import Trial, Tried
 from timeball.ports.telemetry import Measurement
 
@@ -91,3 +93,21 @@ class MemoryArchive:
                 self.refuses -= 1
                 raise UnavailableError("the archive does not answer")
             self.objects[one.key] = one.text
+
+
+class MemoryLifecycle:
+    """A bus for lifecycle events: those that it has taken, in order. It may be silent about the next ones."""
+
+    def __init__(self) -> None:
+        self.events: list[LifecycleEvent] = []
+        self.silent = 0
+
+    def publish(self, events: Sequence[LifecycleEvent]) -> list[EventRefusal | None]:
+        """Take events; while it is silent they may be on the bus or not."""
+        outcomes: list[EventRefusal | None] = []
+        for event in events:
+            is_silent, self.silent = self.silent > 0, max(0, self.silent - 1)
+            if not is_silent:
+                self.events.append(event)
+            outcomes.append(EventRefusal("No answer came.", is_unknown=True) if is_silent else None)
+        return outcomes

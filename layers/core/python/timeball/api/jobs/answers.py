@@ -276,18 +276,24 @@ def _fields(
         "next_run_at": following[0] if following else None,
         "next_runs": following,
         "schedule_text": text_of_schedule(spec),
-        "schedule_type": _SCHEDULE_TYPES[type(spec.schedule.timing)],
+        "schedule_type": type_of_schedule(job),
         "dstPolicy": _dst_policy(spec.schedule.timing),
         "blocked_by": blocked_answer(job.blocked, job.key.job_id),
         "retry_timetable": [_seconds(wait_ms) for wait_ms in spec.retry.timetable()],
         "overrides": [] if spec.task is None else spec.task.own,
         "notice": notice_answer(spec.notice),
         "schedule_rules": job.rules,
-        "paused_reason": _paused_reason(job),
+        "paused_reason": paused_reason(job),
     }
 
 
-def _paused_reason(job: Job) -> str | None:
+def type_of_schedule(job: Job) -> str:
+    """Return the form of a job's schedule, as answers name it."""
+    return _SCHEDULE_TYPES[type(job.spec.schedule.timing)]
+
+
+def paused_reason(job: Job) -> str | None:
+    """Return why a job is paused if no user has paused it."""
     if job.lost_parent:
         return "parent_removed"
     return "failures" if job.paused_by_failures else None

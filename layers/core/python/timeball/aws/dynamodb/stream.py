@@ -1,12 +1,13 @@
 """The stream of the jobs table: its records as writes of rows, read by the same mapper as the rows themselves.
 
-Only rows that the archive is about are read. A job's large work is in a row of its own, which must be read for the
-jobs whose users have changed them: `named_works` says which.
+Only rows that the archive or lifecycle events are about are read. A job's large work is in a row of its own, which must
+be read for the jobs whose users have changed them: `named_works` says which.
 
 Rows of other releases are read by their shapes. Both functions raise NewerRowError for a row of a later hundred.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from timeball.aws.dynamodb.table.codec import from_text
@@ -30,6 +31,11 @@ Works = Mapping[tuple[JobKey, str], Work | None]
 _KINDS: Final = ((RUN, Run), (RESULT, Attempt), (ANNOUNCED, Announcement), (JOB, Job))
 """The kinds of rows that the archive is about, by the beginnings of their sort keys."""
 
+_NO_WORKS: Final[Works] = MappingProxyType({})
+
+_MOVED: Final = ("version", "status", "blocked", "generation")
+"""The attributes of a job whose change is news of it."""
+
 _DIGITS = 40
 """The most digits of a position in a stream (documented)."""
 
@@ -46,7 +52,21 @@ def read_write(record: Record, works: Works) -> RowWrite | None:
     images = _images(record)
     if images is None or not _concerns_archive(*images):
         return None
-    before, after = images
+    return _write(record, *images, works)
+
+
+def read_move(record: Record) -> RowWrite | None:
+    """Return the write of a run or a job that a record is about, the job without its work; None: any other write.
+
+    A write of a job is left out if the job's version and status are as they were, as after most plans.
+    """
+    images = _images(record)
+    if images is None or not _is_move(*images):
+        return None
+    return _write(record, *images, _NO_WORKS)
+
+
+def _write(record: Record, before: dict[str, Any] | None, after: dict[str, Any], works: Works) -> RowWrite:
     noted, (_, _, label) = record["dynamodb"], record["eventSourceARN"].rpartition("/stream/")
     return RowWrite(
         tenant=after["pk"].partition("#")[0],
@@ -72,6 +92,12 @@ def _images(record: Record) -> tuple[dict[str, Any] | None, dict[str, Any]] | No
 
 def _concerns_archive(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
     return after["sk"] != JOB or _is_changed_job(before, after)
+
+
+def _is_move(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    if after["sk"] != JOB:
+        return bool(after["sk"].startswith(RUN))
+    return before is None or any(before.get(name) != after.get(name) for name in _MOVED)
 
 
 def _is_changed_job(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
