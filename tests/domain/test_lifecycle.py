@@ -20,7 +20,7 @@ NOW = parse_instant("2026-11-24T05:30:00Z")
 KEY = JobKey("acme", "j")
 QUEUED = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 BY = RunId(JobKey("acme", "parent"), NOW, Origin.SCHEDULE)
-STOPPED = replace(QUEUED, blocked=Blocked(BY, NOW))
+STOPPED = replace(QUEUED, blocked=Blocked(BY, ()))
 RUNNING = claimed(QUEUED, "executor", NOW, 30_000)
 FAILED = replace(RUNNING, state=RunState.FAILED, finished_at=NOW)
 JOB = new_job(JobSpec(KEY, Schedule(Every(60, NOW)), Work(HttpTarget("https://example.com"), None)), NOW, Shards(1))
@@ -62,8 +62,8 @@ def test_a_write_of_a_run_has_an_event_if_its_status_or_its_attempt_is_another(
         (JOB, {"version": 2}, "job.changed"),
         (JOB, {"version": 2, "status": JobStatus.PAUSED}, "job.paused"),  # one write, one event
         (replace(JOB, status=JobStatus.PAUSED), {"version": 3}, "job.pending"),  # resumed
-        (JOB, {"blocked": Blocked(BY, NOW)}, "job.blocked"),
-        (replace(JOB, blocked=Blocked(BY, NOW)), {}, "job.pending"),
+        (JOB, {"blocked": Blocked(BY, ())}, "job.blocked"),
+        (replace(JOB, blocked=Blocked(BY, ())), {}, "job.pending"),
         (JOB, {"status": JobStatus.COMPLETED}, "job.completed"),
         (JOB, {"status": JobStatus.FAILED}, "job.failed"),
         (JOB, {"status": JobStatus.SKIPPED}, "job.skipped"),

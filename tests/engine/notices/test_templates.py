@@ -4,6 +4,7 @@ import json
 
 from tests.engine.notices.desk import Targets, begin
 from tests.engine.service import Service, at
+from tests.urls import url_of
 from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.targets.http.request import HttpRequest, request_of
@@ -17,8 +18,7 @@ RESET = HttpTarget("https://told.example/recovered", body='{"text": "{{type}} {{
 
 
 def _requests(service: Service) -> list[HttpRequest]:
-    calls = [call for _, call in service.target.calls if isinstance(call.work.target, HttpTarget)]
-    return [request_of(call, 0) for call in calls if "told.example" in call.work.target.url]
+    return [request_of(call, 0) for _, call in service.target.calls if "told.example" in url_of(call.work.target)]
 
 
 def test_a_failure_and_a_recovery_are_told_in_the_words_of_the_user(service: Service, targets: Targets) -> None:
