@@ -24,6 +24,7 @@ NOT_DEPLOYED = {
     "timeball/__main__.py",
     "timeball/cli",
     "timeball/client",
+    "timeball/dev",
     "timeball/importing",
     "timeball/mcp",
     "timeball/rehearsal",

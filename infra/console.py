@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_lambda as lambda_
@@ -79,7 +79,7 @@ class Console(Construct):
 
 def console_url(settings: Settings, api: Api) -> str:
     """Return the address of the console, below that of the API."""
-    url = emulated.url_of(api.http.api_id) if settings.is_local else api.url
+    url = emulated.url_of(Stack.of(api), api.http.api_id) if settings.is_local else api.url
     return f"{url}{PATHS[0]}"
 
 

@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any
 
-from aws_cdk import Stack
+from aws_cdk import CfnParameter, Stack
 from aws_cdk import aws_iam as iam
 
 _SINGLE_TO_BATCH = {
@@ -32,9 +32,18 @@ def allow_batches(stack: Stack) -> None:
             construct.policy_document = {**document, "Statement": [*document["Statement"], *batches]}
 
 
-def url_of(api_id: str) -> str:
-    """Return the address of an API, with a path and not a host of its own: some resolvers do not know such a name."""
-    return f"{os.environ.get('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566')}/_aws/execute-api/{api_id}"
+def url_of(stack: Stack, api_id: str) -> str:
+    """Return the address of an API, with a path and not a host of its own: some resolvers do not know such a name.
+
+    The emulator's address is a parameter: it has another port each time, and the template stays the same.
+    """
+    endpoint = CfnParameter(
+        stack,
+        "Endpoint",
+        default=os.environ.get("AWS_ENDPOINT_URL", "http://127.0.0.1:4566"),
+        description="The address of the embedded AWS",
+    )
+    return f"{endpoint.value_as_string}/_aws/execute-api/{api_id}"
 
 
 def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:

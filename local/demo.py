@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from local.__main__ import SESSION, step
-from local.child import ChildFailedError
+from local.__main__ import SESSION
 from local.demo_client import ApiClient, UnexpectedAnswerError
 from local.demo_scenario import DemoOutcome, run_scenario
 from local.demo_table import Display, each_lateness, table, verdict
-from local.emulator import NotInstalledError
+from local.installed import NotInstalledError
 from local.receiver import Receiver
-from local.stage import run_stage
-from local.warm import FunctionFailedError
+from local.stage import run_local_stage
+from timeball.dev.child import ChildFailedError
+from timeball.dev.screen import FAILURES, step
 from timeball.setting import SettingsError
 
 _INTRODUCTION = """
@@ -53,7 +53,7 @@ def _some_timeball() -> Iterator[ApiClient]:
         print(f"Timeball is already running at {client.url}.")
         yield client
         return
-    with run_stage(step) as stage:
+    with run_local_stage(step) as stage:
         yield ApiClient(stage.deployment.api_url, stage.key)
 
 
@@ -87,7 +87,7 @@ def main() -> int:
     except ChildFailedError as failure:
         print(f"\n\n{failure.tail()}\n\n{failure}. The whole log: {failure.log}", file=sys.stderr)
     except (
-        FunctionFailedError,
+        *FAILURES,
         SettingsError,
         NotInstalledError,
         UnexpectedAnswerError,

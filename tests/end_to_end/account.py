@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from local.emulator import ACCOUNT, REGION
-from local.stage import Stage
 from tests.end_to_end.steps import until
+from timeball.dev.emulator import ACCOUNT, REGION
+from timeball.dev.stage import Stage
 
 NAME = "timeball-demo-{}"
 OF = f"{REGION}:{ACCOUNT}"

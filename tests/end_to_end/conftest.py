@@ -6,13 +6,14 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage, run_stage
+from local.stage import run_local_stage
 from tests.end_to_end.account import Account
+from timeball.dev.stage import Stage
 
 
 @pytest.fixture(scope="session")
 def stage() -> Iterator[Stage]:
-    with run_stage() as stage:
+    with run_local_stage() as stage:
         yield stage
 
 

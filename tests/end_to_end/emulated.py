@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from local.stage import Stage
 from tests.end_to_end.steps import until
+from timeball.dev.stage import Stage
 
 _PROCESSES = Path("/proc")
 _LISTENING = "0A"
@@ -22,7 +22,7 @@ _LISTENING = "0A"
 def processes_of(stage: Stage, function: str) -> list[int]:
     """Return the ids of the processes in which the emulator runs a function."""
     # Each process is started from its own folder, below the emulator's.
-    name = f"{stage.deployment.settings.name}-{function}"
+    name = f"{stage.deployment.name}-{function}"
     folder = re.compile(re.escape(f"{stage.folder}/") + rf"\S*/ministack-lambda-{name}-[^-/]+/")
     return [process for process, command in _commands() if folder.search(command)]
 
@@ -43,7 +43,7 @@ def start_processes(stage: Stage, executor: str, at_once: int) -> None:
     Calls that do not overlap share a process, so they are repeated too.
     """
     functions = stage.emulator.client("lambda")
-    name = f"{stage.deployment.settings.name}-{executor}"
+    name = f"{stage.deployment.name}-{executor}"
 
     def call(payload: str) -> bool:
         return "FunctionError" not in functions.invoke(FunctionName=name, Payload=payload)
@@ -105,7 +105,7 @@ def _commands() -> Iterator[tuple[int, str]]:
 def scan_at_a_standstill(stage: Stage) -> Iterator[None]:
     """Stop the ticks of the ticker from reaching the scan."""
     functions = stage.emulator.client("lambda")
-    scan = f"{stage.deployment.settings.name}-scan"
+    scan = f"{stage.deployment.name}-scan"
     functions.put_function_concurrency(FunctionName=scan, ReservedConcurrentExecutions=0)
     try:
         yield
@@ -117,7 +117,7 @@ def scan_at_a_standstill(stage: Stage) -> Iterator[None]:
 def no_executor(stage: Stage, executor: str) -> Iterator[None]:
     """Stop the messages of an executor's queue from reaching it."""
     functions = stage.emulator.client("lambda")
-    name = f"{stage.deployment.settings.name}-{executor}"
+    name = f"{stage.deployment.name}-{executor}"
     (mapping,) = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
     functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
     try:

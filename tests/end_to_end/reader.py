@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from infra.settings import PREFIX, Settings
-from local.deploy import DeployedStack
-from local.emulator import ACCOUNT, REGION, ROOT, Emulator
-from local.stage import first_key
-from local.warm import await_health, warm
+from local.installed import ROOT
 from tests.end_to_end import aws_cli
+from timeball.dev.deployment import DeployedStack
+from timeball.dev.emulator import ACCOUNT, REGION, Emulator
+from timeball.dev.stage import first_key
+from timeball.dev.warm import await_health, warm
 
 OLD, NEW = "v1.0.0", "v1.1.0"
 NEWS: Final = "* A line that only the newer version has."
@@ -90,9 +91,8 @@ class Reader:
         self.paste(f"{_CDK}cdk deploy --require-approval never")
         settings = Settings.read({f"{PREFIX}stage": "local"})
         self.outputs = self.stack_outputs()
-        api_id = self.outputs["ApiUrl"].removeprefix("https://").removeprefix("http://").split(".")[0]
-        self.api_url = f"{self.emulator.endpoint}/_aws/execute-api/{api_id}"
-        deployed = DeployedStack(settings, self.outputs, self.api_url)
+        deployed = DeployedStack.at(self.emulator.endpoint, settings.name, self.outputs)
+        self.api_url = deployed.api_url
         warm(self.emulator, deployed)
         self.emulator.client("stepfunctions").start_execution(
             stateMachineArn=self.outputs["TickerArn"], input=json.dumps(settings.tick_input)

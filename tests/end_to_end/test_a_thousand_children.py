@@ -7,9 +7,9 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.end_to_end.emulated import busy_seconds, messages_in, no_executor, processes_of
 from tests.end_to_end.steps import ask, clock, ledger, until
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.mark.more]

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiClient
-from local.stage import Stage, run_stage
+from local.stage import run_local_stage
 from tests.end_to_end.steps import ask, until
 from tests.streams import newest
+from timeball.dev.stage import Stage
 
 pytestmark = [pytest.mark.xdist_group("archive"), pytest.mark.more]
 
 
 @pytest.fixture(scope="module")
 def archived_stage() -> Iterator[Stage]:
-    with run_stage(overrides={"archive": "full", "archive_seconds": 0}) as stage:
+    with run_local_stage(overrides={"archive": "full", "archive_seconds": 0}) as stage:
         yield stage
 
 

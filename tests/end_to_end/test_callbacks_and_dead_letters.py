@@ -6,9 +6,9 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.end_to_end.emulated import messages_in
 from tests.end_to_end.steps import ask, calls_of, ledger, until
+from timeball.dev.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

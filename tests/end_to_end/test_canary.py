@@ -5,15 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from local.demo_client import ApiClient
-from local.stage import Stage, run_stage
+from local.stage import run_local_stage
 from tests.end_to_end.steps import until
+from timeball.dev.stage import Stage
 
 pytestmark = [pytest.mark.xdist_group("canary"), pytest.mark.more]
 
 
 @pytest.fixture(scope="module")
 def watched_stage() -> Iterator[Stage]:
-    with run_stage(overrides={"alarms": "on", "canary_seconds": 60}) as stage:
+    with run_local_stage(overrides={"alarms": "on", "canary_seconds": 60}) as stage:
         yield stage
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.effort import busyness
 from tests.end_to_end.emulated import kill
 from tests.end_to_end.steps import are_completed, calls_of, in_time, until
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone]

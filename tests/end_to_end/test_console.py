@@ -10,8 +10,8 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from local.demo_client import ApiClient
-from local.stage import Stage, console_link
 from timeball.console.serving import HEADERS
+from timeball.dev.stage import Stage, console_link
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

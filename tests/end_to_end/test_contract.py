@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from local.emulator import ROOT, Emulator
+from local.installed import EMULATOR, ROOT
+from timeball.dev.emulator import Emulator
 
 
 @pytest.mark.parametrize("which", ["not more", pytest.param("more", marks=pytest.mark.more)])
 def test_the_embedded_aws_keeps_the_contract(tmp_path: Path, which: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/contract", "-k", "endpoint", "-m", which]
-    with Emulator(tmp_path) as emulator:
+    with Emulator(tmp_path, EMULATOR) as emulator:
+        emulator.await_health()
         environment = {
             **os.environ,
             **emulator.client_environment,

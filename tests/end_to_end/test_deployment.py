@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
-from local.stage import Stage
+from infra.settings import PREFIX, Settings
 from tests.stack.response_url import answer_to
+from timeball.dev.stage import Stage
+
+SETTINGS = Settings.read({f"{PREFIX}stage": "local"})
 
 
 def _checked(of: Stage, **changed: object) -> dict[str, Any]:
@@ -13,12 +16,11 @@ def _checked(of: Stage, **changed: object) -> dict[str, Any]:
     (stack,) = cloudformation.describe_stacks(StackName="Timeball")["Stacks"]
     resources = cloudformation.list_stack_resources(StackName="Timeball")["StackResourceSummaries"]
     (jobs,) = (one for one in resources if one["PhysicalResourceId"] == of.deployment.outputs["JobsTable"])
-    settings = of.deployment.settings
     told = {
-        "stage": settings.stage,
-        "shards": str(settings.functions.rules.shards),
-        "list_shards": str(settings.functions.mapper.list_shards),
-        "pollers": str(settings.pollers),
+        "stage": SETTINGS.stage,
+        "shards": str(SETTINGS.functions.rules.shards),
+        "list_shards": str(SETTINGS.functions.mapper.list_shards),
+        "pollers": str(SETTINGS.pollers),
         "confirm": "",
         "table": "",
         "logicalId": jobs["LogicalResourceId"],
@@ -42,7 +44,7 @@ def _checked(of: Stage, **changed: object) -> dict[str, Any]:
 
 
 def test_another_stage_is_refused_before_anything_changes_and_the_same_stage_is_accepted(stage: Stage) -> None:
-    shards = stage.deployment.settings.functions.rules.shards
+    shards = SETTINGS.functions.rules.shards
     refused = _checked(stage, stage="large", shards="64", list_shards="32")
     assert refused["Status"] == "FAILED"
     assert f"deployed as stage local with {shards} shards" in refused["Reason"]

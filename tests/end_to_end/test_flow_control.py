@@ -9,9 +9,9 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import ReceivedRequest, Receiver, reply_to
-from local.stage import Stage
 from tests.end_to_end.emulated import kill, start_processes
 from tests.end_to_end.steps import are_completed, ask, calls_of, until
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import SECOND_MS
 
 pytestmark = pytest.mark.xdist_group("end_to_end")

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiClient
-from local.emulator import ACCOUNT, REGION
-from local.stage import Stage
 from tests.end_to_end.account import Account
 from tests.end_to_end.emulated import messages_in
 from tests.end_to_end.steps import called, clock, ledger, until
+from timeball.dev.emulator import ACCOUNT, REGION
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import format_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")

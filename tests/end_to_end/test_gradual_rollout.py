@@ -9,15 +9,16 @@ from collections.abc import Iterator
 import pytest
 
 from local.demo_client import ApiClient
-from local.stage import Stage, run_stage
+from local.stage import run_local_stage
 from tests.end_to_end.steps import ask, until
+from timeball.dev.stage import Stage
 
 pytestmark = [pytest.mark.xdist_group("gradual_rollout"), pytest.mark.more]
 
 
 @pytest.fixture(scope="module")
 def gradual_stage() -> Iterator[Stage]:
-    with run_stage(overrides={"rollout": "gradual"}) as stage:
+    with run_local_stage(overrides={"rollout": "gradual"}) as stage:
         yield stage
 
 

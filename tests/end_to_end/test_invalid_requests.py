@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiAnswer, ApiClient
-from local.stage import Stage, create_key
 from tests.end_to_end.steps import soon
+from timeball.dev.stage import Stage, create_key
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

@@ -7,9 +7,9 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.end_to_end.emulated import messages_in, no_executor, purge, receive_and_die
 from tests.end_to_end.steps import are_completed, calls_of, until
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import MINUTE_MS
 
 pytestmark = pytest.mark.xdist_group("end_to_end")

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from local.stage import Stage
 from tests.docs.readme import session, smoke_test
+from timeball.dev.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from local.stage import Stage
 from tests.docs.readme import runbook_commands
 from tests.end_to_end import aws_cli
+from timeball.dev.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

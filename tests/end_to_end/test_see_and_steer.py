@@ -13,8 +13,8 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.end_to_end.steps import are_completed, ask, calls_of, clock, ledger, soon, until
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import HOUR_MS, format_instant
 
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.more]

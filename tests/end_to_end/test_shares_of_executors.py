@@ -11,8 +11,8 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import ReceivedRequest, Receiver
-from local.stage import Stage, create_key
 from tests.end_to_end.steps import ask, in_time, until
+from timeball.dev.stage import Stage, create_key
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.mark.more]

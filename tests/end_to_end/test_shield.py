@@ -9,10 +9,10 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from local.demo_client import ApiClient
-from local.shield import BROWSER, WEBHOOK, WRONG_HOST
-from local.stage import Stage
 from tests.end_to_end.emulated import listeners_of
 from tests.end_to_end.steps import called
+from timeball.dev.inside.shield import BROWSER, WEBHOOK, WRONG_HOST
+from timeball.dev.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

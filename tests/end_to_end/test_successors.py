@@ -9,9 +9,9 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.end_to_end.emulated import no_executor, processes_of
 from tests.end_to_end.steps import calls_of, until
+from timeball.dev.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -23,7 +23,7 @@ HALF_OVER_SECONDS = 400
 @contextmanager
 def timeout_of(stage: Stage, seconds: int) -> Iterator[None]:
     """Set the executor's timeout. A running executor is ended, now and at the end of the test."""
-    functions, name = stage.emulator.client("lambda"), f"{stage.deployment.settings.name}-{EXECUTOR}"
+    functions, name = stage.emulator.client("lambda"), f"{stage.deployment.name}-{EXECUTOR}"
     before = functions.get_function_configuration(FunctionName=name)["Timeout"]
     functions.update_function_configuration(FunctionName=name, Timeout=seconds)
     try:

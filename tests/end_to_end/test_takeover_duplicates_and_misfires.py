@@ -19,7 +19,6 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import ReceivedRequest, Receiver
-from local.stage import Stage
 from tests.end_to_end.emulated import (
     kill,
     messages_in,
@@ -28,6 +27,7 @@ from tests.end_to_end.emulated import (
     start_processes,
 )
 from tests.end_to_end.steps import are_completed, calls_of, clock, in_time, ledger, soon, until
+from timeball.dev.stage import Stage
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = pytest.mark.xdist_group("standstill")

@@ -7,8 +7,8 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage, create_key
 from tests.end_to_end.steps import ask, calls_of, clock, ledger, soon, until
+from timeball.dev.stage import Stage, create_key
 from timeball.domain.model.tenants.key import id_in
 
 pytestmark = pytest.mark.xdist_group("end_to_end")

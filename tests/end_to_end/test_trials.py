@@ -7,8 +7,8 @@ from standardwebhooks.webhooks import Webhook
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage
 from tests.end_to_end.steps import ask
+from timeball.dev.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

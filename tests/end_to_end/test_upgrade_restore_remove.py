@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import pytest
 
 from local.demo_client import ApiClient
-from local.emulator import Emulator
+from local.installed import EMULATOR
 from local.receiver import Receiver
 from tests.docs.readme import ROOT, shell_blocks
 from tests.end_to_end.reader import NEWS, Reader
 from tests.end_to_end.steps import ask, until
+from timeball.dev.emulator import Emulator
 from timeball.domain.time.instants import parse_instant
 
 pytestmark = [pytest.mark.xdist_group("upgrade_restore_remove"), pytest.mark.more]
@@ -26,7 +27,8 @@ EACH_SECONDS = 5
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("reader")
-    with Emulator(folder) as emulator:
+    with Emulator(folder, EMULATOR) as emulator:
+        emulator.await_health()
         reader = Reader(emulator, folder)
         reader.prepare()
         reader.deploy()

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from bench.metering import WRITES, Charges, meter
-from local.emulator import Emulator
+from local.installed import EMULATOR
 from tests.contract.backends import new_table
 from tests.engine.play import NOW, WORK, Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
+from timeball.dev.emulator import Emulator
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -80,7 +81,8 @@ class Metered:
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    with Emulator(tmp_path_factory.mktemp("emulator")) as emulator:
+    with Emulator(tmp_path_factory.mktemp("emulator"), EMULATOR) as emulator:
+        emulator.await_health()
         yield emulator
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local.shield import BROWSER, WEBHOOK, WRONG_HOST, refusal, shielded
+from timeball.dev.inside.shield import BROWSER, WEBHOOK, WRONG_HOST, refusal, shielded
 
 HOST = "127.0.0.1:4566"
 API = "/_aws/execute-api/0123abcd/v1/jobs"

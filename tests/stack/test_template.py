@@ -159,7 +159,8 @@ def test_functions_know_where_the_console_is(stack: Synthesized, local_stack: Sy
         assert told["TIMEBALL_CONSOLE"]["Fn::Join"][1][1] == "/console"
         assert told["TIMEBALL_CONSOLE_URL"] == ""
     told = local_stack.functions()["api"]["Environment"]["Variables"]
-    assert told["TIMEBALL_CONSOLE"]["Fn::Join"][1][0].endswith("/_aws/execute-api/")
+    endpoint, path, *_ = told["TIMEBALL_CONSOLE"]["Fn::Join"][1]
+    assert (endpoint, path) == ({"Ref": "Endpoint"}, "/_aws/execute-api/")
 
 
 def test_the_authorizer_sees_every_request_and_its_answers_are_not_cached(stack: Synthesized) -> None:

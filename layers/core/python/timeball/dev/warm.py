@@ -10,8 +10,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
-from local.deploy import DeployedStack
-from local.emulator import Emulator
+from timeball.dev.deployment import DeployedStack
+from timeball.dev.emulator import Emulator
 
 _NOTHING_TO_DO = {
     "authorize": {"headers": {}},
@@ -38,7 +38,7 @@ def warm(emulator: Emulator, deployment: DeployedStack) -> None:
 
     def call(name: str) -> None:
         answer = client.invoke(
-            FunctionName=f"{deployment.settings.name}-{name}",
+            FunctionName=f"{deployment.name}-{name}",
             Payload=json.dumps(_NOTHING_TO_DO[name]),
             LogType="Tail",
         )

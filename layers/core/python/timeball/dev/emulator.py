@@ -1,7 +1,7 @@
-"""The emulator of AWS, on the loopback interface and a free port, with its state in its own folder.
+"""The emulator of AWS, on the loopback interface, with its state in its own folder.
 
-It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. A shield
-(`local/shield.py`) keeps web pages and webhooks from it, and it unpacks each archive once (`local/unpacking.py`).
+It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. Beside it run a
+shield, which keeps web pages and webhooks from it, and what unpacks each archive once and saves its state (`inside`).
 """
 
 import http.client
@@ -10,65 +10,88 @@ import os
 import shutil
 import socket
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import boto3
-from botocore.config import Config
+from timeball.dev.child import Child, ChildFailedError
 
-from local.child import Child, ChildFailedError
-
-ROOT = Path(__file__).parent.parent
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 
-_PYTHON = ROOT / ".venv-ministack/bin/python"
-_LAUNCHER = ROOT / "local/launcher.py"
+_LAUNCHER = Path(__file__).parent / "inside/launcher.py"
 _KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 _START_SECONDS = 60
 _POLL_SECONDS = 0.05
-_PATIENT = Config(read_timeout=300)
+_PATIENCE_SECONDS = 300
 """A function's first call may take longer than boto3's timeout, after which boto3 would call it again."""
+_SAVING_SECONDS = 60
+"""How long the emulator may take to save its state at its end."""
 
 
-class NotInstalledError(RuntimeError):
-    """The emulator's environment is not set up."""
+@dataclass(frozen=True)
+class PersistentState:
+    """State that outlives the emulator's process."""
+
+    folder: Path
+    """The folder of the state; without the mark in it the emulator saves nothing."""
+    port: int
+    """The port, which the state names in many addresses: the same for the life of the folder."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether a deployment was finished, so that the state is worth being saved."""
+        return self.mark.exists()
+
+    def finish(self) -> None:
+        """Say that the deployment is finished: from now on the emulator saves its state."""
+        self.mark.touch()
+
+    @property
+    def mark(self) -> Path:
+        """Return the file that says so."""
+        return self.folder / "deployed"
 
 
 class Emulator:
     """An embedded AWS; entering the context starts it, leaving the context ends it and its Lambda processes."""
 
-    def __init__(self, folder: Path) -> None:
-        """Take the folder for its log and state, which must exist and belong to this emulator only."""
+    def __init__(self, folder: Path, python: Path, kept: PersistentState | None = None) -> None:
+        """Take the folder for its log and its files, which exists and belongs to this emulator only, and its Python."""
         self._folder = folder
-        self._port = _free_port()
+        self._python = python
+        self._kept = kept
+        self._port = kept.port if kept else free_port()
         self.endpoint = f"http://127.0.0.1:{self._port}"
 
     def __enter__(self) -> Self:
-        if not _PYTHON.exists():
-            raise NotInstalledError("the embedded AWS is not installed: run `make setup`")
         state = self._folder / "state"
         state.mkdir()
         self._child = Child(
             # -P: no other file of that folder may be imported.
-            [str(_PYTHON), "-P", str(_LAUNCHER)],
+            [str(self._python), "-P", str(_LAUNCHER)],
             environment=self._own_environment(state),
             folder=state,
             log=self._folder / "emulator.log",
         )
-        try:
-            self._wait_until_healthy()
-        except BaseException:
-            self._child.end()
-            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._kept:
+            self._child.terminate(_SAVING_SECONDS)
         self._child.end()
         shutil.rmtree(self._folder / "state", ignore_errors=True)
+
+    def await_health(self) -> None:
+        """Wait until the emulator answers; raise `ChildFailedError` if it does not start."""
+        give_up_at = time.monotonic() + _START_SECONDS
+        while not self._is_healthy():
+            if self._child.exit_code() is not None or time.monotonic() > give_up_at:
+                raise ChildFailedError("the embedded AWS did not start", self._child.log)
+            time.sleep(_POLL_SECONDS)
 
     @property
     def pid(self) -> int:
@@ -91,13 +114,16 @@ class Emulator:
 
     def client(self, service: str) -> Any:  # noqa: ANN401 -- boto3 makes its clients' classes as it runs
         """Return a client of a service, with the permissions of the account's owner."""
+        import boto3  # noqa: PLC0415 - the emulator starts meanwhile
+        from botocore.config import Config  # noqa: PLC0415 - as above
+
         return boto3.client(  # type: ignore[call-overload]
             service,
             endpoint_url=self.endpoint,
             region_name=REGION,
             aws_access_key_id=_KEYS["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=_KEYS["AWS_SECRET_ACCESS_KEY"],
-            config=_PATIENT,
+            config=Config(read_timeout=_PATIENCE_SECONDS),
         )
 
     def wait(self) -> None:
@@ -121,15 +147,13 @@ class Emulator:
             # The process of a function stays alive for the next burst.
             "LAMBDA_WARM_TTL_SECONDS": "86400",
             "MINISTACK_REGION": REGION,
-            "STATE_DIR": str(state / "persisted"),
+            **self._persistence(),
         }
 
-    def _wait_until_healthy(self) -> None:
-        give_up_at = time.monotonic() + _START_SECONDS
-        while not self._is_healthy():
-            if self._child.exit_code() is not None or time.monotonic() > give_up_at:
-                raise ChildFailedError("the embedded AWS did not start", self._child.log)
-            time.sleep(_POLL_SECONDS)
+    def _persistence(self) -> dict[str, str]:
+        if self._kept is None:
+            return {}
+        return {"PERSIST_STATE": "1", "STATE_DIR": str(self._kept.folder), "TIMEBALL_DEPLOYED": str(self._kept.mark)}
 
     def _is_healthy(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=5)
@@ -143,7 +167,8 @@ class Emulator:
             connection.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of the loopback interface that no program uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -66,6 +66,12 @@ class Child:
         if code := self.wait():
             raise ChildFailedError(f"{what} failed with exit code {code}", self.log)
 
+    def terminate(self, seconds: float) -> None:
+        """Ask the process alone to end, and wait this long for it: its children may serve it until then."""
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
     def end(self) -> None:
         """End the process and its children: terminate, wait, kill."""
         self._signal(signal.SIGTERM)
