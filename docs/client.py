@@ -6,14 +6,17 @@ class for each answer in docs/openapi.json, written by datamodel-code-generator.
 
 # ruff: noqa: INP001 -- a folder of documents with scripts, not a package
 
+import inspect
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from timeball.client import Timeball
 
 DOCS = Path(__file__).parent
 CLIENT = DOCS.parent / "layers/core/python/timeball/client"
@@ -120,6 +123,32 @@ def models() -> str:
         + '"""The answers of the API: a class for each, whose fields are read from its JSON."""\n\n'
         + f"from __future__ import annotations\n{classes}"
     )
+
+
+def methods_as_markdown() -> str:
+    """Return the methods of the client as a table, by the first sentences of their docstrings."""
+    opened = Timeball("https://timeball.example", "tb_key")
+    found = {f"tb.{name}": method for name, method in _methods(Timeball)}
+    for name, resource in vars(opened).items():
+        if not name.startswith("_"):
+            found |= {f"tb.{name}.{method}": code for method, code in _methods(type(resource))}
+    rows = [f"| `{name}({_parameters(code)})` | {_sentence(code)} |" for name, code in found.items()]
+    return "\n".join(["| method | does |", "|---|---|", *rows])
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Callable[..., object]]]:
+    for name, method in vars(kind).items():
+        if inspect.isfunction(method) and not name.startswith("_"):
+            yield name, method
+
+
+def _parameters(method: Callable[..., object]) -> str:
+    return ", ".join(list(inspect.signature(method).parameters)[1:])
+
+
+def _sentence(method: Callable[..., object]) -> str:
+    text, _, _ = (inspect.getdoc(method) or "").partition("\n")
+    return text[0].lower() + text[1:].rstrip(".")
 
 
 def generated() -> Mapping[Path, str]:

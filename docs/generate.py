@@ -20,6 +20,7 @@ from bench.scale.report import (
 )
 from docs.availability import agreements_as_markdown, outages_as_markdown
 from docs.cli import commands_as_markdown
+from docs.client import methods_as_markdown
 from docs.writes import writes_as_markdown
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
@@ -70,6 +71,7 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     },
     "concepts/availability.md": {"outages": outages_as_markdown, "agreements": agreements_as_markdown},
     "reference/cli.md": {"commands": commands_as_markdown},
+    "reference/client.md": {"methods": methods_as_markdown},
     "reference/drills.md": {"drills": drills_as_markdown},
     "concepts/runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
     "concepts/scale.md": {
