@@ -49,7 +49,7 @@ class Slack:
     """A message in Slack for news of a job, by the URL of an incoming webhook, which is a secret."""
 
     url: str = field(repr=False)
-    text: str = "Timeball: {{payload.type}} of {{payload.jobId}}, due {{payload.fireTime}} ({{payload.reason}})"
+    text: str = "{{jobName}}: {{type}}, due {{fireTime}}. {{reason}} {{consoleUrl}}"
     """The message, with placeholders for the fields of the notice."""
 
     def __post_init__(self) -> None:
