@@ -23,7 +23,7 @@ from timeball.client.errors import error_of
 from timeball.domain.time.instants import parse_instant
 
 NOW = parse_instant("2026-11-24T12:00:00Z")
-ME = {"keyId": "key_1", "role": "admin", "tenant": "acme", "tags": {}, "expiresAt": None}
+ME: dict[str, Any] = {"keyId": "key_1", "role": "admin", "tenant": "acme", "tags": {}, "expiresAt": None}
 
 
 def state(**also: Any) -> Mapping[str, Any]:

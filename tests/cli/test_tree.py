@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from docs.cli import contexts
+from tests.cli.commands import timeball
 from timeball import __version__
 from timeball.cli.main import app, main
 from timeball.cli.registry import COMMANDS
@@ -118,3 +119,17 @@ def test_the_registry_describes_each_command_in_a_sentence() -> None:
         assert module.startswith("timeball.")
         assert line.endswith(".")
         assert len(line) < 75
+
+
+@pytest.mark.parametrize(
+    ("words", "found"), [("timeball jo", "job"), ("timeball job pa", "pause"), ("timeball job list --sta", "--status")]
+)
+def test_a_shell_completes_commands_and_options(words: str, found: str) -> None:
+    environment = {"_TIMEBALL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = timeball([], environment)
+    assert (done.status, done.stdout.split()) == (0, [found])
+
+
+@pytest.mark.parametrize("path", ["plan", "apply", "export", "audit", "run explain"])
+def test_no_command_is_shown_before_it_does_something(path: str) -> None:
+    assert path not in ALL

@@ -43,19 +43,17 @@ def show_list(
 ) -> None:
     """Print items; `fields` asks for JSON, `limit` bounds their number."""
     found = iter(items)
-    most = limit or (_ON_A_TERMINAL if surroundings.is_terminal and fields is None else None)
-    shown = itertools.islice(found, most)
     if fields is not None:
-        _print_array(surroundings, shown, fields)
-        return
-    if not surroundings.is_terminal:
-        for item in shown:
+        _print_array(surroundings, itertools.islice(found, limit), fields)
+    elif not surroundings.is_terminal:
+        for item in itertools.islice(found, limit):
             surroundings.stdout.write("\t".join(_plain(column.of(item)) for column in columns) + "\n")
-        return
-    titles = [column.title for column in columns]
-    _print_table(surroundings, titles, [[(column.title, column.of(item)) for column in columns] for item in shown])
-    if limit is None and next(found, None) is not None:
-        surroundings.say(f"These are the first {_ON_A_TERMINAL}; --limit shows more.")
+    else:
+        shown = list(itertools.islice(found, limit or _ON_A_TERMINAL))
+        titles = [column.title for column in columns]
+        _print_table(surroundings, titles, [[(column.title, column.of(item)) for column in columns] for item in shown])
+        if limit is None and next(found, None) is not None:
+            surroundings.say(f"These are the first {_ON_A_TERMINAL}; --limit shows more.")
 
 
 def show_one(surroundings: Surroundings, lines: Sequence[Column], item: Item, fields: str | None = None) -> None:

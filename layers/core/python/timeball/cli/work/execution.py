@@ -34,15 +34,16 @@ class Tail:
         self._thread.start()
 
     def _read(self) -> None:
-        while chunk := os.read(self._stream.fileno(), _CHUNK):
-            if self._copy is not None:
-                self._copy.write(chunk.decode(errors="replace"))
-                self._copy.flush()
-            self._chunks.append(chunk)
-            self._size += len(chunk)
-            while self._size - len(self._chunks[0]) >= RESULT_BYTES:
-                self._size -= len(self._chunks.popleft())
-                self._is_cut = True
+        with self._stream:
+            while chunk := os.read(self._stream.fileno(), _CHUNK):
+                if self._copy is not None:
+                    self._copy.write(chunk.decode(errors="replace"))
+                    self._copy.flush()
+                self._chunks.append(chunk)
+                self._size += len(chunk)
+                while self._size - len(self._chunks[0]) >= RESULT_BYTES:
+                    self._size -= len(self._chunks.popleft())
+                    self._is_cut = True
 
     def text(self) -> str:
         """Return the end of the stream, at most 16 KB, once it is closed."""
@@ -90,8 +91,9 @@ class Execution:
         output, errors = self._output.text(), self._errors.text()
         if status == 0 and not self._is_stopped:
             return Ending(result_of(output, is_whole=self._output.is_whole))
-        how = f"exit status {status}" if status > 0 else f"signal {-status}" if status < 0 else "when it was stopped"
-        return Ending(error=error_text(f"The command ended with {how}. {errors or output}".strip()))
+        how = f"exit status {status}" if status >= 0 else f"signal {-status}"
+        stopped = ", after it was stopped" if self._is_stopped else ""
+        return Ending(error=error_text(f"The command ended with {how}{stopped}. {errors or output}"))
 
     def stop(self) -> None:
         """Ask the command to end, and end it if it does not."""

@@ -59,6 +59,8 @@ class Pull:
     is_stopped: threading.Event = field(default_factory=threading.Event)
     """Set: what is under way is stopped."""
     _under_way: list[Effort | None] = field(default_factory=list, init=False)
+    _is_idle: threading.Event = field(default_factory=threading.Event, init=False)
+    """Set whenever the work of a thread has ended."""
     _error: Exception | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -68,12 +70,14 @@ class Pull:
         for slot in range(self.at_once):
             # A thread that waits for a message holds up no drain.
             threading.Thread(target=self._pull, args=(slot,), daemon=True).start()
-        self.is_draining.wait()
+        while not self.is_draining.wait(_GLANCE_SECONDS):
+            pass  # a signal may reach another thread, and its handler runs when this one wakes
         while efforts := [one for one in self._under_way if one is not None]:
+            self._is_idle.clear()
             if self.is_stopped.is_set():
                 for effort in efforts:
                     effort.stop()
-            self.surroundings.pause(_GLANCE_SECONDS)
+            self._is_idle.wait(_GLANCE_SECONDS)
         if self._error is not None:
             raise self._error
 
@@ -105,6 +109,7 @@ class Pull:
             self.see_through(message, slot)
         finally:
             self._under_way[slot] = None
+            self._is_idle.set()
 
     def see_through(self, message: QueueMessage, slot: int = 0) -> None:
         """Do the work of a message: claim it, do it, report its end, delete it."""
