@@ -30,6 +30,9 @@ _QUIET_MINUTES = 15
 _ARCHIVE_LAG_MS = _HOUR * 1000
 """From which age of its records on the archive lags: long before Lambda gives records up, after 23 hours."""
 
+_EVENTS_LAG_MS = 10 * _MINUTE * 1000
+"""From which age of its records on the function of lifecycle events lags: a pager that is so late is no pager."""
+
 _OFF_TIME = 3
 """How many runs of the canary in a row must be late or early: one may meet a cold start."""
 
@@ -189,6 +192,17 @@ def _of_parts(settings: Settings, queues: Queues) -> Iterator[Condition]:
             _AT_LEAST,
             _ARCHIVE_LAG_MS,
             function="archive",
+        )
+    if settings.functions.lifecycle_events:
+        yield Condition(
+            "EventsBehind",
+            "Ticket: lifecycle events come ten minutes late, so other services do not learn what fails.",
+            "IteratorAge",
+            "Maximum",
+            5 * _MINUTE,
+            _AT_LEAST,
+            _EVENTS_LAG_MS,
+            function="lifecycle",
         )
     if settings.has_canary:
         yield from _of_canary(settings, queues)

@@ -100,10 +100,10 @@ def jobs(
     return [replace(spec(name, timing), priority=priority) for name, timing in zip(names, timings, strict=True)]
 
 
-def alarms_template(partitions: int, archive: str = "off") -> dict[str, Any]:
+def alarms_template(partitions: int, archive: str = "off", lifecycle_events: str = "") -> dict[str, Any]:
     """Return the template of the alarms and queues alone. A test compares its alarms with those of the whole stack."""
     context = {"timeball:stage": "small", "timeball:alarms": "on", "timeball:partitions": str(partitions)}
-    context["timeball:archive"] = archive
+    context |= {"timeball:archive": archive, "timeball:lifecycle_events": lifecycle_events}
     with TemporaryDirectory() as folder:
         app = App(outdir=folder)
         stack, settings = Stack(app, "Timeball"), Settings.read(context)

@@ -29,6 +29,7 @@ _COPIED: Final = (
     "infra",
     "functions",
     "layers",
+    "console",
     "cdk.json",
     "CHANGELOG.md",
     "Makefile",

@@ -33,6 +33,7 @@ NAMES = {
     "AuthenticationsFailed",
     "Down",
     "ArchiveBehind",
+    "EventsBehind",
 }
 PARTS = {
     "CanarySilent",
@@ -44,29 +45,29 @@ PARTS = {
 COMPOSED = {"CanaryMissed", "LateFast", "LateSlow", "Down"}
 OF_SEVERAL = {"PartitionSilent"}
 """The alarms that only a deployment with several partitions has."""
-OF_ARCHIVE = {"ArchiveBehind"}
-"""The alarms that only a deployment with an archive has. They have no drill: drills play no stream of a table."""
+OF_STREAM = {"ArchiveBehind", "EventsBehind"}
+"""The alarms of what follows the jobs table's stream. They have no drill: drills play no stream of a table."""
 
 
 @pytest.fixture(scope="module")
 def alarms(watched_stack: Synthesized) -> Mapping[str, Mapping[str, Any]]:
-    """Return all alarms by name: those of the stack, and those of several partitions and of an archive."""
-    of_several, of_archive = alarms_of(alarms_template(PARTITIONS)), alarms_of(alarms_template(1, "basic"))
-    lacked = {name: of_several[name] for name in OF_SEVERAL} | {name: of_archive[name] for name in OF_ARCHIVE}
+    """Return all alarms by name: those of the stack, and those of several partitions and of the stream."""
+    of_several, of_stream = alarms_of(alarms_template(PARTITIONS)), alarms_of(alarms_template(1, "basic", "run.failed"))
+    lacked = {name: of_several[name] for name in OF_SEVERAL} | {name: of_stream[name] for name in OF_STREAM}
     return {**lacked, **alarms_of(watched_stack.template)}
 
 
 def test_every_alarm_exists(watched_stack: Synthesized) -> None:
-    assert alarms_of(watched_stack.template).keys() == (NAMES | PARTS) - OF_SEVERAL - OF_ARCHIVE
+    assert alarms_of(watched_stack.template).keys() == (NAMES | PARTS) - OF_SEVERAL - OF_STREAM
 
 
 def test_drills_are_judged_by_the_alarms_of_the_stack(watched_stack: Synthesized) -> None:
     assert alarms_of(alarms_template(1)) == alarms_of(watched_stack.template)
-    assert alarms_of(alarms_template(PARTITIONS)).keys() == (NAMES | PARTS) - OF_ARCHIVE
+    assert alarms_of(alarms_template(PARTITIONS)).keys() == (NAMES | PARTS) - OF_STREAM
 
 
 def test_each_alarm_has_a_drill_that_sets_it_off() -> None:
-    assert {name for drill in DRILLS.values() for name in drill.alarms} == NAMES - OF_ARCHIVE
+    assert {name for drill in DRILLS.values() for name in drill.alarms} == NAMES - OF_STREAM
 
 
 def test_an_archive_that_is_an_hour_behind_is_an_alarm(
@@ -77,6 +78,14 @@ def test_an_archive_that_is_an_hour_behind_is_an_alarm(
     assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", "IteratorAge", "Maximum")
     assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": name}]
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanOrEqualToThreshold", 3_600_000)
+
+
+def test_lifecycle_events_that_are_ten_minutes_late_are_an_alarm(
+    alarms: Mapping[str, Mapping[str, Any]], lifecycle_stack: Synthesized
+) -> None:
+    alarm, name = alarms["EventsBehind"], lifecycle_stack.functions()["lifecycle"]["FunctionName"]
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("AWS/Lambda", "IteratorAge", 600_000)
+    assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": name}]
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
