@@ -26,6 +26,7 @@ from timeball.engine.context import Rules
 from timeball.ports.due_index import Owner
 from timeball.ports.target import Answer as TargetAnswer
 from timeball.ports.target import Call
+from timeball.targets.aws.allowed import NONE_ALLOWED, AllowedArns
 from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.verdict import ACCEPTED, answered
 from timeball.testing.memory_store import MemoryStore
@@ -77,7 +78,7 @@ def _script(call: Call) -> tuple[int, int, str]:
 class World:
     """The API in memory with its authorizer, and an engine that works when the clock is moved by `until`."""
 
-    def __init__(self, at: int = STARTS_AT) -> None:
+    def __init__(self, at: int = STARTS_AT, allowed: AllowedArns = NONE_ALLOWED) -> None:
         self.store = MemoryStore()
         self.play = Play(self.store, at, Rules(shards=1, runs_per_message=1))
         self.clock = self.play.clock
@@ -87,7 +88,8 @@ class World:
         self.service.is_watching = True
         self.api = Api(self.store, self.clock)
         addresses = parse_rules("127.0.0.0/8")
-        self._handle = build_api(replace(self.api.edge, context=self.play.context(), console="", addresses=addresses))
+        edge = replace(self.api.edge, context=self.play.context(), console="", addresses=addresses, allowed=allowed)
+        self._handle = build_api(edge)
         self._authorize = Authorizer(self.api.tenants, self.clock)
         self.keys = {role.value: self._key(role, number) for number, role in enumerate(Role)}
         self._requests = 0

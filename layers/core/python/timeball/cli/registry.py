@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "bulk": ("timeball.cli.jobs.bulk", "Apply one action to all jobs that match."),
     "preview": ("timeball.cli.preview", "Print the next fire times of a schedule, without a service."),
     "test-call": ("timeball.cli.jobs.trial", "Call a URL or a job's target once, and show the whole call."),
+    "import": ("timeball.cli.jobs.importing", "Make jobs of a crontab, or of another scheduler's definitions."),
     "event": ("timeball.cli.jobs.event", "Send an event to the jobs whose patterns match it."),
     "task": ("timeball.cli.resources.task", "List, set and delete tasks."),
     "calendar": ("timeball.cli.resources.calendar", "List, set and delete calendars."),
