@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import timeball.client
@@ -41,7 +42,8 @@ from timeball.targets.http.request import request_of
 HOOK = "https://example.com/hook"
 ARN = "arn:aws:x:eu-central-1:123456789012:thing"
 AT = datetime(2027, 3, 28, 3, tzinfo=UTC)
-SCHEMAS = json.loads((Path(__file__).parents[2] / "docs/openapi.json").read_text(encoding="utf-8"))["components"]
+ROOT = Path(__file__).parents[2]
+SCHEMAS = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))["components"]
 
 ANY: Any = timeball.client
 """The client without its types, which refuse the same nonsense before it runs."""
@@ -255,8 +257,10 @@ def test_slack_gets_a_text_about_a_failure(world: World, timeball: Timeball) -> 
     fails = "https://example.com/fail/400"
     timeball.jobs.put("report", Job(call=fails, name='The "report"', retries=0, notify=Notify(on_failure=slack)))
     world.advance(20)
-    sent = [request_of(call, world.clock.now()) for call in world.target.calls[1:]]
-    assert [json.loads(one.body or b"") for one in sent] == [{"text": '"The "report"" \\o/ failure: not_retriable'}]
+    (call,) = world.target.calls[1:]
+    body = json.loads(request_of(call, world.clock.now()).body or b"")
+    assert body["blocks"][0]["text"] == {"type": "plain_text", "text": '"The "report"" \\o/ failure: not_retriable'}
+    jsonschema.validate(body, json.loads((ROOT / "tests/docs/services/slack.json").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "doctor": ("timeball.cli.views.doctor", "Name what is wrong with a Timeball, and how to mend it."),
     "worker": ("timeball.cli.work.worker", "Run a command for each run that comes through a queue."),
     "listen": ("timeball.cli.work.listen", "Forward the runs of a queue to a server on this machine."),
+    "mcp": ("timeball.cli.work.tools", "Serve tools for language models by MCP."),
     "api": ("timeball.cli.call", "Send any request to the API."),
     "completion": ("timeball.cli.completion", "Print the script that completes commands in a shell."),
 }

@@ -1,5 +1,6 @@
 """The targets of jobs: a webhook, or something in AWS."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
@@ -49,8 +50,8 @@ class Slack:
     """A message in Slack for news of a job, by the URL of an incoming webhook, which is a secret."""
 
     url: str = field(repr=False)
-    text: str = "{{jobName}}: {{type}}, due {{fireTime}}. {{reason}} {{consoleUrl}}"
-    """The message, with placeholders for the fields of the notice."""
+    text: str = "{{jobName}}: {{type}} {{reason}}"
+    """The message, with placeholders for the fields of the notice; plain, so a job's name alerts no channel."""
 
     def __post_init__(self) -> None:
         refuse_unless(
@@ -60,8 +61,12 @@ class Slack:
 
     def to_json(self) -> dict[str, Any]:
         """Return the target of the API."""
-        text = self.text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return {"type": "http", "url": self.url, "body": f'{{"text": "{text}"}}'}
+        blocks = [
+            {"type": "section", "text": {"type": "plain_text", "text": self.text}},
+            {"type": "context", "elements": [{"type": "mrkdwn", "text": "{{fireTime}} {{consoleUrl}}"}]},
+        ]
+        body = {"text": "{{jobId}}: {{type}}", "blocks": blocks}
+        return {"type": "http", "url": self.url, "body": json.dumps(body, ensure_ascii=False)}
 
 
 @dataclass(frozen=True)
