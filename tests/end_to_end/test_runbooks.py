@@ -19,7 +19,7 @@ from timeball.dev.stage import Stage
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 ABSENT = frozenset({"archive-behind", "canary-missed", "canary-off-time", "events-behind"})
-"""Runbooks of parts that the local stage does not have: it runs no canary, keeps no archive, and puts no lifecycle events."""
+"""Runbooks of parts that the local stage lacks: it has no canary, no archive and no lifecycle events."""
 
 
 @pytest.fixture(scope="module")
