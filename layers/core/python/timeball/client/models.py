@@ -1635,6 +1635,8 @@ class MeAnswer(Answer):
     """The limits of the tenant."""
     session: SessionAnswer | None
     """The session of the request; null if it has an API key itself."""
+    server_version: str
+    """The release of the Timeball that answers, such as 0.1.0."""
 
 
 class NewKeyAnswer(Identified):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from timeball import __version__
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import (
@@ -107,6 +108,7 @@ class MeAnswer(AnswerModel):
     expires_at: Time | None = Field(description="When the key or the session key of the request ends; null: never.")
     limits: LimitsOfCallerAnswer = Field(description="The limits of the tenant.")
     session: SessionAnswer | None = Field(description="The session of the request; null if it has an API key itself.")
+    server_version: str = Field(description="The release of the Timeball that answers, such as 0.1.0.")
 
 
 class SessionRequest(Strict):
@@ -142,6 +144,7 @@ def get_me(edge: ApiContext, request: Request) -> Reply:
         expires_at=session.expires_at if session else time_of(None if key is None else key.expires_at),
         limits=LimitsOfCallerAnswer(**limits),
         session=session,
+        server_version=__version__,
     )
     return ok(answer)
 
