@@ -43,8 +43,17 @@ class TestCreating:
             "version": 1,
         }
         read = api.call("GET", answer.headers["Location"])
-        assert read.headers["ETag"] == '"1"'
+        assert read.headers["ETag"].startswith('"1.')
         assert read.body == answer.body
+
+    def test_the_progress_of_a_backfill_is_no_304(self, api: Api) -> None:
+        path = backfill(api, api.create(**HOURLY)).headers["Location"]
+        known = {"if-none-match": api.call("GET", path).headers["ETag"]}
+        assert api.call("GET", path, headers=known).status == 304
+        api.clock.advance(SECOND_MS)
+        scan(api)
+        after = api.call("GET", path, headers=known)
+        assert (after.status, after.body["started"]) == (200, 2)
 
     def test_a_backfill_that_waits_for_a_slot_says_so_until_it_gets_one(self, api: Api) -> None:
         job = api.create(**HOURLY)

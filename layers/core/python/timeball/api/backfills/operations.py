@@ -190,7 +190,7 @@ def list_backfills(edge: ApiContext, request: Request) -> Reply:
 def get_backfill(edge: ApiContext, request: Request) -> Reply:
     """Read the progress of a backfill."""
     backfill = _standing(edge, _key(request))
-    return moving(_answer(backfill), backfill.version, has_moved=backfill.updated_at != backfill.created_at)
+    return moving(_answer(backfill), backfill.version)
 
 
 @router.delete(

@@ -185,7 +185,7 @@ def list_operations(edge: ApiContext, request: Request) -> Reply:
 def get_operation(edge: ApiContext, request: Request) -> Reply:
     """Read the progress of an operation."""
     operation = _standing(edge, _key(request))
-    return moving(_answer(operation), operation.version, has_moved=operation.updated_at != operation.created_at)
+    return moving(_answer(operation), operation.version)
 
 
 @router.delete(
