@@ -8,13 +8,13 @@
 
 import { useEffect, useState } from "../vendor/htm-preact.js";
 import { Problem, send } from "./api.js";
-import { serverNow } from "./time.js";
+import { hasPassed } from "./time.js";
 
 /** @typedef {{key: string, sessionId: string, tenant: string, tags: object, role: string, keyRole: string, expiresAt: string, sessionExpiresAt: string}} Session */
 
 const STORED = "timeball.session";
 const RANKS = ["viewer", "submitter", "operator", "admin"];
-const ARTICLES = { viewer: "a viewer", submitter: "a submitter", operator: "an operator", admin: "an admin" };
+const ARTICLES = { viewer: "a viewer", submitter: "a submitter", operator: "an operator", admin: "an admin", worker: "a worker" };
 
 /** @type {{first: Session|null, second: Session|null, why: string}} */
 let state = stored();
@@ -54,7 +54,7 @@ export function ask() {
 /** The second key, while it lasts. */
 function changing() {
   const { second } = state;
-  return second && Date.parse(second.expiresAt) > serverNow() ? second : null;
+  return second && !hasPassed(second.expiresAt) ? second : null;
 }
 
 /** The session key to send, or null. */
@@ -89,6 +89,7 @@ export async function allowChanges() {
 }
 
 export const forbidChanges = () => change({ second: null });
+setInterval(() => state.second && !changing() && forbidChanges(), 1_000);
 
 /** Whether the key is not known, or no longer: API Gateway then says 403 by itself, without a problem of Timeball's. */
 const isUnknown = ({ status, kind }) => status === 401 || (status === 403 && !kind);
@@ -136,11 +137,5 @@ export function useSession() {
     one();
     return () => heard.delete(one);
   }, []);
-  const until = now.changesUntil;
-  useEffect(() => {
-    if (!until) return undefined;
-    const timer = setTimeout(forbidChanges, Math.max(0, Date.parse(until) - serverNow()));
-    return () => clearTimeout(timer);
-  }, [until]);
   return now;
 }

@@ -18,6 +18,15 @@ _SHIFTED = """
   };
 })()
 """
+_ROLES = """
+globalThis.roles = [];
+new MutationObserver(() => {
+  const role = document.querySelector("details.menu .role")?.textContent;
+  if (role && roles.at(-1) !== role) roles.push(role);
+}).observe(document, {subtree: true, childList: true, characterData: true});
+"""
+"""Note each role that the page shows."""
+
 _REPORT = {"handler": "https://shop.example/report", "cronExpression": "30 2 * * *", "timezone": "Europe/Berlin"}
 
 
@@ -51,6 +60,28 @@ def test_countdowns_follow_the_servers_clock(pages: Pages, console: ConsoleServe
     page.goto(f"{console.url}#/jobs/soon")
     # The server's clock stands here, the browser's goes on.
     expect(page.get_by_label("Summary")).to_contain_text(re.compile(r"in (9|10) min"))
+
+
+@pytest.mark.parametrize("seconds", [1900, -1900])
+def test_changes_stay_allowed_over_a_reload_on_a_clock_that_is_half_an_hour_off(
+    pages: Pages, console: ConsoleServer, seconds: int
+) -> None:
+    pages.allowed.append("401")  # at the end the clock jumps, so that the server refuses before the page knows
+    page = pages.page_of(console, None)
+    ahead = console.world.clock.now() - page.evaluate("Date.now()") + seconds * SECOND_MS
+    page.add_init_script(_SHIFTED % ahead)
+    page.goto(console.link("operator"))
+    role = page.locator("details.menu .role")
+    page.locator("details.menu summary").click()
+    page.get_by_role("button", name="Allow changes for 30 minutes").click()
+    expect(role).to_have_text("operator")
+    page.add_init_script(_ROLES)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Alive")
+    expect(role).to_have_text("operator")
+    assert page.evaluate("roles") == ["operator"]
+    console.advance(1810)
+    expect(role).to_have_text("viewer")
 
 
 @pytest.mark.parametrize(
