@@ -53,8 +53,7 @@ export async function send(method, path, { body, key, etag, ifMatch, isNew, once
   const headers = { Accept: "application/json" };
   if (key) headers.Authorization = `Bearer ${key}`;
   if (etag) headers["If-None-Match"] = etag;
-  if (isNew) headers["If-None-Match"] = "*";
-  if (ifMatch) headers["If-Match"] = ifMatch;
+  Object.assign(headers, conditions({ ifMatch, isNew }));
   if (once) headers["Idempotency-Key"] = once;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response, text;
@@ -82,11 +81,37 @@ function parsed(text) {
   }
 }
 
+const conditions = ({ ifMatch, isNew }) => ({ ...(ifMatch && { "If-Match": ifMatch }), ...(isNew && { "If-None-Match": "*" }) });
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
 /** The same request as a command line; the key comes from the environment. */
-export function asCurl({ method, path, body }) {
-  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+export function asCurl({ method, path, body, ...others }) {
   const lines = [`curl -X ${method} ${quoted(new URL(path.replace(/^\//, ""), BASE).href)}`];
   lines.push(`-H "Authorization: Bearer $TIMEBALL_KEY"`);
+  for (const [name, value] of Object.entries(conditions(others))) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (body !== undefined) lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`);
   return lines.join(" \\\n  ");
+}
+
+/** The same request by Timeball's command line. */
+export function asCli({ method, path, body, ...others }) {
+  const headers = Object.entries(conditions(others)).map(([name, value]) => ` --header ${quoted(`${name}: ${value}`)}`);
+  const call = `timeball api ${method} ${quoted(path)}`;
+  return body === undefined ? call + headers.join("") : `printf '%s' ${quoted(JSON.stringify(body))} |\n  ${call} -${headers.join("")}`;
+}
+
+/** The same request in Python; address and key come from the environment, or from the profile of a login. */
+export function asPython({ method, path, body, ...others }) {
+  const headers = conditions(others);
+  const given = [method, path, ...(body === undefined ? [] : [body])].map(literal).join(", ");
+  return `from timeball.client import Timeball\n\nTimeball().request(${given}${Object.keys(headers).length ? `, headers=${literal(headers)}` : ""})\n`;
+}
+
+/** A value of JSON as Python writes it; a string of JSON is one of Python. */
+function literal(value) {
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (value && typeof value === "object") return `{${Object.entries(value).filter(([, one]) => one !== undefined).map(([name, one]) => `${literal(name)}: ${literal(one)}`).join(", ")}}`;
+  if (value === null) return "None";
+  return typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
-/** Copy a request in another form: as a command line, or as JSON. */
+/** Copy a request in another form: for the shell, for Python, or as JSON. */
 
 import { html } from "../vendor/htm-preact.js";
-import { asCurl } from "../lib/api.js";
+import { asCli, asCurl, asPython } from "../lib/api.js";
 import { toast } from "./toast.js";
 
 async function copy(text, what) {
@@ -24,6 +24,8 @@ export function CopyAs({ request }) {
   return html`<div class="copy-as" role="group" aria-label="Copy as">
     <span class="quiet">Copy as</span>
     <${Copy} text=${asCurl(request)} what="curl">curl<//>
+    <${Copy} text=${asCli(request)} what="a command">CLI<//>
+    <${Copy} text=${asPython(request)} what="Python">Python<//>
     <${Copy} text=${json} what="JSON">JSON<//>
   </div>`;
 }

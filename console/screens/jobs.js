@@ -47,9 +47,12 @@ export default function Jobs() {
 function matched(filters) {
   const others = Object.keys(filters).filter((name) => !OF_OPERATIONS.includes(name));
   if (others.length) return { match: null, why: `An operation matches by status, tag and task. Remove the other filters first: ${others.join(", ")}.` };
-  const statuses = (filters.status?.[0] ?? "").split(",").filter(Boolean);
+  const statuses = (filters.status ?? []).join(",").split(",").filter(Boolean);
   if (statuses.length > 1) return { match: null, why: "An operation matches one status. Choose one." };
   const tags = (filters.tag ?? []).map((tag) => tag.split(/:(.*)/s).slice(0, 2));
+  const names = new Set(tags.map(([name]) => name));
+  if (names.size < tags.length || tags.some(([, value]) => value === undefined) || filters.taskId?.length > 1)
+    return { match: null, why: "An operation matches one task, and one value of each tag." };
   const match = {
     ...(statuses.length && { status: statuses[0] }), ...(tags.length && { tags: Object.fromEntries(tags) }),
     ...(filters.taskId && { taskId: filters.taskId[0] }),

@@ -1,7 +1,15 @@
+import ast
+import inspect
+import json
+import re
+import shlex
+
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.browser.harness import Pages
 from tests.console.server import ConsoleServer
+from timeball.client import Timeball
 
 
 def test_a_row_says_how_a_job_fares(pages: Pages, shop: ConsoleServer) -> None:
@@ -60,6 +68,51 @@ def test_all_that_match_are_paused_with_their_count_before_and_the_progress_afte
     console.advance(5)
     expect(page.get_by_role("region", name="Operation")).to_contain_text("Succeeded")
     expect(_row(page, "job-59")).to_contain_text("Paused")
+
+
+@pytest.mark.parametrize("query", ["tag=team:web&tag=team:data", "tag=team", "taskId=a&taskId=b", "q=import"])
+def test_an_operation_is_barred_where_it_would_take_other_jobs_than_the_list_shows(
+    pages: Pages, shop: ConsoleServer, query: str
+) -> None:
+    pages.allowed.append("400")
+    page = pages.page_of(shop, "operator", at="#/")
+    page.goto(f"{shop.url}#/jobs?{query}")
+    select = page.get_by_role("button", name="Select all that match")
+    expect(select).to_have_accessible_description(re.compile("^An operation matches"))
+
+
+_SENT = {"all": True, "none": None, "deep": [{"text": 'it\'s "a" \\ \u202e \U0001f600\n%s', "size": 1.5}, False]}
+_REQUEST = {"method": "PUT", "path": "/v1/calendars/it's", "body": _SENT, "ifMatch": '"3"'}
+
+
+def test_a_request_is_copied_as_python_that_sends_the_same(pages: Pages, shop: ConsoleServer) -> None:
+    imports, call = ast.parse(_copied(pages.page_of(shop), "asPython")).body
+    assert isinstance(imports, ast.ImportFrom)
+    assert isinstance(call, ast.Expr)
+    assert isinstance(call.value, ast.Call)
+    assert ast.unparse(call.value.func) == "Timeball().request"
+    given = [ast.literal_eval(one) for one in call.value.args]
+    named = {str(one.arg): ast.literal_eval(one.value) for one in call.value.keywords}
+    assert given == ["PUT", "/v1/calendars/it's", _SENT]
+    assert named == {"headers": {"If-Match": '"3"'}}
+    inspect.signature(Timeball.request).bind(None, *given, **named)
+
+
+def test_a_request_is_copied_as_commands_that_send_the_same(pages: Pages, shop: ConsoleServer) -> None:
+    page = pages.page_of(shop)
+    told, one, body, pipe, *command = shlex.split(_copied(page, "asCli"))
+    assert (told, one, json.loads(body), pipe) == ("printf", "%s", _SENT, "|")
+    assert command == ["timeball", "api", "PUT", "/v1/calendars/it's", "-", "--header", 'If-Match: "3"']
+    curl = shlex.split(_copied(page, "asCurl"))
+    assert curl[:4] == ["curl", "-X", "PUT", f"{shop.base}v1/calendars/it's"]
+    assert json.loads(curl[-1]) == _SENT
+    assert 'If-Match: "3"' in curl
+
+
+def _copied(page: Page, form: str) -> str:
+    module = page.evaluate("new URL('lib/api.js', document.querySelector('script').src).href")
+    copy = "async ([url, form, request]) => (await import(url))[form](request)"
+    return str(page.evaluate(copy, [module, form, _REQUEST]))
 
 
 def test_buttons_that_a_role_may_not_use_are_there_and_say_why(pages: Pages, shop: ConsoleServer) -> None:
