@@ -23,7 +23,6 @@ class Vendored:
 
 
 VENDORED: Final = {
-    "dagre.js": Vendored("@dagrejs/dagre", "dist/dagre.esm.js"),
     "htm-preact.js": Vendored("htm", "preact/standalone.module.js"),
 }
 """Each file that pages import. `htm-preact.js` contains preact, whose package is installed for its licence."""

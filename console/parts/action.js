@@ -11,10 +11,15 @@ import { CopyAs } from "./copy.js";
 import { Refused } from "./empty.js";
 import { toast } from "./toast.js";
 
+let named = 0;
+
+/** An id of the page's own, for one element to name another. */
+const useName = (kind) => useState(() => `${kind}-${(named += 1)}`)[0];
+
 /** A modal dialog. The browser keeps the focus in it, closes it by Escape, and puts the focus back. */
 export function Dialog({ title, onClose, children }) {
   const ref = useRef(null);
-  const id = useRef(`dialog-${newOnce().slice(0, 8)}`).current;
+  const id = useName("dialog");
   useLayoutEffect(() => {
     ref.current.showModal(); // before the next key arrives
   }, []);
@@ -25,9 +30,9 @@ export function Dialog({ title, onClose, children }) {
 }
 
 /** A button that may be disabled with its reason, and then stays in reach of the keyboard. */
-export function Button({ why, onClick, kind = "", label, children }) {
-  const id = useRef(`why-${newOnce().slice(0, 8)}`).current;
-  if (!why) return html`<button type="button" class=${kind} aria-label=${label} onClick=${onClick}>${children}</button>`;
+export function Button({ why, onClick, kind = "", label, hint, children }) {
+  const id = useName("why");
+  if (!why) return html`<button type="button" class=${kind} aria-label=${label} title=${hint} onClick=${onClick}>${children}</button>`;
   return html`<span class="barred">
     <button type="button" class=${kind} aria-label=${label} aria-disabled="true" aria-describedby=${id} title=${why}>${children}</button>
     <span class="unseen" id=${id}>${why}</span>
@@ -40,11 +45,13 @@ export function Button({ why, onClick, kind = "", label, children }) {
  * @property {string} [title] the dialog's title: "Pause nightly-report?"; by default the name
  * @property {string} [label] the accessible name of the button, if the visible one is not enough in a list
  * @property {"viewer"|"submitter"|"operator"|"admin"} role the least role that may do it
- * @property {{method: string, path: string, body?: unknown, ifMatch?: string, isOnce?: boolean}} request `isOnce`: send an
- *   idempotency key
+ * @property {{method: string, path: string, body?: unknown, ifMatch?: string, isNew?: boolean, isOnce?: boolean}} request
+ *   `isOnce`: send an idempotency key
  * @property {{method: string, path: string, body?: unknown}[]} [before] requests that are sent first
  * @property {any} touches what it will do, and to how much
  * @property {any} undo how to take it back
+ *   Both are also the button's description, if they are texts
+ * @property {() => void} [onOpen] before the dialog opens: set what it begins with
  * @property {string} [done] the sentence after it
  * @property {(answer: any) => void} [onDone]
  * @property {string} [whyNot] the dialog cannot be confirmed yet, for this reason; `touches` shows it
@@ -55,12 +62,13 @@ export function Button({ why, onClick, kind = "", label, children }) {
  */
 
 /** @param {ActionProps & {children?: any}} props */
-export function Action({ label, role, why, isLive, children, ...rest }) {
+export function Action({ label, role, why, isLive, onOpen, children, ...rest }) {
   const [opened, open] = useState(null); // the properties of then
   const session = useSession();
   const allowed = permission(role, session);
-  const { name, kind = "small" } = rest;
-  return html`<${Button} kind=${kind} label=${label} why=${why || allowed.why} onClick=${() => open(rest)}>${children ?? name}<//>
+  const { name, kind = "small", touches, undo } = rest;
+  const hint = [touches, undo].every((one) => typeof one === "string") ? `${touches} To take it back: ${undo}` : null;
+  return html`<${Button} kind=${kind} label=${label} hint=${hint} why=${why || allowed.why} onClick=${() => (onOpen?.(), open(rest))}>${children ?? name}<//>
     ${opened && html`<${Confirm} asks=${allowed.asks} ...${isLive ? rest : opened} onClose=${() => open(null)} />`}`;
 }
 
@@ -68,15 +76,15 @@ export function Action({ label, role, why, isLive, children, ...rest }) {
 export function Confirm({ name, title, request, before = [], touches, undo, done, onDone, onClose, asks, whyNot = "", kind = "" }) {
   const [isBusy, busy] = useState(false);
   const [problem, fail] = useState(null);
-  const once = useRef(newOnce()).current;
+  const [once] = useState(newOnce);
   const act = async () => {
     busy(true);
     fail(null);
     try {
       if (asks) await allowChanges();
       for (const { method, path, body } of before) await call(method, path, { body });
-      const { method, path, body, ifMatch, isOnce } = request;
-      const answer = await call(method, path, { body, ifMatch, once: isOnce ? once : undefined });
+      const { method, path, isOnce, ...others } = request;
+      const answer = await call(method, path, { ...others, once: isOnce ? once : undefined });
       onClose();
       toast(done ?? `${name}: done.`);
       onDone?.(answer.body);

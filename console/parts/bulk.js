@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { refresh, useLive } from "../lib/live.js";
 import { call, permission, useSession } from "../lib/session.js";
 import { filter, searchOf, usePlace } from "../lib/url.js";
-import { counted } from "../lib/words.js";
+import { counted, plain } from "../lib/words.js";
 import { Button, Confirm } from "./action.js";
 import { State } from "./badge.js";
 import { Refused } from "./empty.js";
@@ -26,14 +26,19 @@ const ACTIONS = {
 
 const OPEN = "pending,paused,blocked";
 
-/** Count the jobs of a query, page by page; `step` sees the count so far. */
+/** Read a list page by page; `step` sees the items of each, and whether it is the last. */
+export async function walk(path, isOver, step) {
+  for (let cursor = ""; cursor !== null && !isOver(); ) {
+    const { body } = await call("GET", cursor ? `${path}&${searchOf({ cursor })}` : path);
+    cursor = body.nextCursor;
+    step(body.items, cursor === null);
+  }
+}
+
+/** Count the jobs of a query; `step` sees the count so far. */
 async function count(query, isOver, step) {
   let sum = 0;
-  for (let cursor = ""; cursor !== null && sum < MOST_COUNTED && !isOver(); step(sum, cursor === null)) {
-    const { body } = await call("GET", `/v1/jobs?${searchOf({ ...query, fields: "summary", limit: "200", cursor })}`);
-    sum += body.items.length;
-    cursor = body.nextCursor;
-  }
+  await walk(`/v1/jobs?${searchOf({ ...query, fields: "summary", limit: "200" })}`, () => isOver() || sum >= MOST_COUNTED, (items, isWhole) => step((sum += items.length), isWhole));
 }
 
 /**
@@ -77,48 +82,53 @@ export function Bulk({ query, match, why }) {
 function Before({ verb, query, match, asks, onClose }) {
   const { name, touches, undo, open, kind } = ACTIONS[verb];
   const [{ sum, isWhole }, counting] = useState({ sum: 0, isWhole: false });
+  const [why, fail] = useState("");
   const taken = open && !query.status ? { ...query, status: OPEN } : query;
   useEffect(() => {
     let isOver = false;
-    count(taken, () => isOver, (now, end) => isOver || counting({ sum: now, isWhole: end })).catch(() => {});
+    count(taken, () => isOver, (now, end) => isOver || counting({ sum: now, isWhole: end })).catch((refused) => isOver || fail(refused.message));
     return () => (isOver = true);
   }, []);
   const jobs = isWhole ? counted(sum, "job") : sum >= MOST_COUNTED ? `More than ${counted(MOST_COUNTED, "job")}` : `${counted(sum, "job")} (still counting)`;
   return html`<${Confirm} name=${`${name} all`} title=${`${name} all that match?`} kind=${kind ?? ""} asks=${asks} onClose=${onClose}
+    whyNot=${why || (isWhole || sum >= MOST_COUNTED ? "" : "The jobs are being counted.")}
     touches=${html`<strong>${jobs}</strong> ${touches}${open && !query.status ? " Jobs that have ended are left out." : ""}`}
     undo=${undo} done="The operation has begun."
     request=${{ method: "POST", path: "/v1/operations", body: { action: verb, match }, isOnce: true }}
     onDone=${({ operationId }) => filter({ op: operationId })} />`;
 }
 
-/** The progress of the operation that the URL names. */
-export function Progress() {
+/** The progress of the operation, or of the backfill of a job, that the URL names. @param {{jobId?: string}} props */
+export function Progress({ jobId }) {
   const { query } = usePlace();
-  const id = query.get("op");
-  return id ? html`<${Operation} key=${id} id=${id} onClose=${() => filter({ op: null })} />` : null;
+  const [operation, backfill] = ["op", "backfill"].map((name) => query.get(name));
+  const path = operation ? `/v1/operations/${encodeURIComponent(operation)}` : jobId && backfill ? `/v1/jobs/${encodeURIComponent(jobId)}/backfills/${encodeURIComponent(backfill)}` : null;
+  return path && html`<${Operation} key=${path} path=${path} onClose=${() => filter({ op: null, backfill: null })} />`;
 }
 
-function Operation({ id, onClose }) {
-  const path = `/v1/operations/${encodeURIComponent(id)}`;
+const isLive = ({ status }) => status === "running" || status === "waiting";
+
+function Operation({ path, onClose }) {
   const [isEnded, end] = useState(false);
-  const { body, problem } = useLive(path, { busy: ({ status }) => status === "running", isOff: isEnded });
+  const { body, problem } = useLive(path, { busy: isLive, isOff: isEnded });
   const allowed = permission("operator", useSession());
   const status = body?.status;
   useEffect(() => {
-    if (!status || status === "running") return;
+    if (!body || isLive(body)) return;
     end(true);
     refresh();
   }, [status]);
   if (problem && !body) return html`<${Refused} problem=${problem} />`;
   if (!body) return null;
-  const { matched, done, failed } = body.progress;
-  const stop = () => call("DELETE", path).then(() => toast("The operation was stopped; what is done stays."), (refused) => toast(refused.message, "bad"));
+  const { matched, done, failed } = body.progress ?? { matched: body.total, done: body.total - body.remaining, failed: 0 };
+  const [name, unit] = body.progress ? [ACTIONS[body.action]?.name ?? plain(body.action), "job"] : ["Backfill", "fire"];
+  const stop = () => call("DELETE", path).then(refresh, (refused) => toast(refused.message, "bad"));
   return html`<section class="operation" aria-label="Operation">
-    <p><${State} of=${status} /> <strong>${ACTIONS[body.action]?.name ?? body.action}</strong> ${counted(done, "job")} of ${matched.toLocaleString("en-GB")} done${failed ? `, ${failed} not possible` : ""}.</p>
-    <progress max=${Math.max(1, matched)} value=${done + failed} aria-label="Jobs done"></progress>
+    <p><${State} of=${status} /> <strong>${name}</strong> ${counted(done, unit)} of ${matched.toLocaleString("en-GB")} ${body.progress ? "done" : "begun"}${failed ? `, ${failed} not possible` : ""}.</p>
+    <progress max=${Math.max(1, matched)} value=${done + failed} aria-label="Progress"></progress>
     ${failed > 0 && html`<details><summary>Why not</summary><ul>${body.failures.map(({ jobId, problem: one }) => html`<li key=${jobId}><code>${jobId}</code> ${one.detail}</li>`)}</ul></details>`}
     <span class="buttons">
-      ${status === "running" && html`<${Button} kind="small" why=${allowed.why || (allowed.asks ? "Allow changes first." : "")} onClick=${stop}>Stop it<//>`}
+      ${isLive(body) && html`<${Button} kind="small" why=${allowed.why || (allowed.asks ? "Allow changes first." : "")} onClick=${stop}>Stop it<//>`}
       <button type="button" class="small" onClick=${onClose}>Close</button>
     </span>
   </section>`;

@@ -45,6 +45,9 @@ export function Table({ caption, columns, rows, keyOf }) {
   <//>`;
 }
 
+/** So many rows are drawn at once, about a screenful; the others of a page follow in the next turn. */
+const FIRST_ROWS = 15;
+
 /** Call back when an element comes within sight, and when it leaves it. */
 function useSight(margin) {
   const ref = useRef(null);
@@ -64,8 +67,11 @@ function Page({ path, columns, keyOf, busy, isFirst, onAnswer }) {
   if (body) last.current = body;
   else if (isFirst && problem && !problem.passes) last.current = null;
   useEffect(() => onAnswer(last.current, problem), [body, problem]);
+  const items = last.current?.items ?? [];
+  const [most, show] = useState(FIRST_ROWS);
+  useEffect(() => void (items.length > most && setTimeout(show, 0, Infinity)), [items.length]);
   return html`<tbody role="rowgroup" ref=${ref}>
-    <${Rows} columns=${columns} rows=${last.current?.items ?? []} keyOf=${keyOf} />
+    <${Rows} columns=${columns} rows=${items.slice(0, most)} keyOf=${keyOf} />
   </tbody>`;
 }
 

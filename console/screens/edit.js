@@ -11,6 +11,7 @@ import { Button } from "../parts/action.js";
 import { State } from "../parts/badge.js";
 import { CopyAs } from "../parts/copy.js";
 import { Loading, Refused } from "../parts/empty.js";
+import { Field } from "../parts/form.js";
 import { Panel } from "../parts/panel.js";
 import { Time } from "../parts/time.js";
 import { toast } from "../parts/toast.js";
@@ -117,10 +118,6 @@ export function patchOf(before, after) {
     else if (Object.keys(inside).length) patch[name] = inside;
   }
   return patch;
-}
-
-function Field({ label, hint, children }) {
-  return html`<label class="field"><span>${label}</span>${children}${hint && html`<span class="quiet">${hint}</span>`}</label>`;
 }
 
 function What({ spec, change, isNew, id, name }) {

@@ -1,20 +1,19 @@
 /** Failures: what failed for good, grouped by cause; replay or discard a whole group. */
 
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { refresh, useLive } from "../lib/live.js";
-import { allowChanges, call, permission, useSession } from "../lib/session.js";
+import { html, useState } from "../vendor/htm-preact.js";
+import { useLive } from "../lib/live.js";
+import { call, permission, useSession } from "../lib/session.js";
 import { duration } from "../lib/time.js";
 import { filter, searchOf, usePlace } from "../lib/url.js";
 import { counted } from "../lib/words.js";
-import { Button, Dialog } from "../parts/action.js";
+import { Button } from "../parts/action.js";
 import { Shape } from "../parts/badge.js";
-import { CopyAs } from "../parts/copy.js";
+import { Batch } from "../parts/batch.js";
 import { Empty, Loading, Refused } from "../parts/empty.js";
 import { Chosen, Search } from "../parts/filters.js";
 import { JobLink, RunLink } from "../parts/links.js";
 import { Pages } from "../parts/table.js";
 import { Away, Time } from "../parts/time.js";
-import { toast } from "../parts/toast.js";
 
 const FILTERS = ["error", "jobId", "taskId", "reason"];
 const AT_ONCE = 100;
@@ -86,67 +85,21 @@ function Deal({ verb, group, asked, isPart, deal }) {
   return html`<${Button} kind="small" why=${why} label=${`${name} the ${atLeast(isPart)}${counted(group.count, "failure")} of ${group.jobId}`} onClick=${() => deal({ verb, group, asked, isPart, asks })}>${name}…<//>`;
 }
 
-/**
- * The dialog: what it touches before; count, progress and a way to stop it after. A hundred runs are a request. It takes
- * what the filter shows of the group. A request that has left is counted, though it was stopped or the dialog is closed.
- */
+/** The dialog of an action on a group. A hundred runs are a request. It takes what the filter shows of the group. */
 function Dealing({ verb, group, asked, isPart, asks, onClose }) {
   const { name, kind, did, touches, undo } = VERBS[verb];
   const [perSecond, pace] = useState(10);
-  const [progress, step] = useState(null); // {done, refused, isOver}
-  const [isStopping, stopping] = useState(false);
-  const [problem, fail] = useState(null);
-  const isStopped = useRef(false);
-  const isClosed = useRef(false);
-  useEffect(() => () => (isStopped.current = isClosed.current = true), []);
   const chosen = Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
   const body = { filter: { ...chosen, fingerprint: group.fingerprint }, ...(verb === "replay" && { perSecond }) };
   const path = `/v1/dead-letters:${verb}`;
-  const act = async () => {
-    fail(null);
-    step({ done: 0, refused: 0, isOver: false });
-    let [done, refused, cursor] = [0, 0, null];
-    try {
-      if (asks) await allowChanges();
-      do {
-        const { body: answer } = await call("POST", path, { body: { ...body, limit: AT_ONCE, ...(cursor && { cursor }) } });
-        done += answer.done;
-        refused += answer.refused.length;
-        cursor = answer.nextCursor;
-        step({ done, refused, isOver: !cursor || isStopped.current });
-      } while (cursor && !isStopped.current);
-    } catch (one) {
-      if (one.status === undefined) throw one;
-      fail(one);
-      step((before) => before && { ...before, isOver: true });
-      if (isClosed.current) toast(one.message, "bad");
-    }
-    if (isClosed.current) toast(`${done.toLocaleString("en-GB")} ${did}${cursor ? "; the rest stays" : ""}.`);
-    refresh();
+  const next = async (cursor) => {
+    const { body: answer } = await call("POST", path, { body: { ...body, limit: AT_ONCE, ...(cursor && { cursor }) } });
+    return { done: answer.done, refused: answer.refused.length, cursor: answer.nextCursor };
   };
-  const stop = () => {
-    isStopped.current = true;
-    stopping(true);
-  };
-  return html`<${Dialog} title=${`${name} this group?`} onClose=${onClose}>
-    <p class="quiet break">${group.jobId}: ${group.error}</p>
-    ${!progress && html`<dl class="terms">
-      <dt>What it touches</dt><dd><strong>${atLeast(isPart)}${counted(group.count, "run")}</strong>${Object.keys(chosen).length ? " that the filter shows" : ""}, and those that joined the group meanwhile: they ${touches}</dd>
-      <dt>How to take it back</dt><dd>${undo}</dd>
-      ${verb === "replay" && html`<dt><label for="pace">Pace</label></dt><dd><select id="pace" value=${perSecond} onChange=${(event) => pace(Number(event.target.value))}>
-        ${[1, 5, 10, 50, 100].map((one) => html`<option key=${one} value=${one}>${one} a second</option>`)}</select></dd>`}
-    </dl>`}
-    ${asks && !progress && html`<p class="note">Your session may only read so far. Confirming allows changes for 30 minutes.</p>`}
-    ${progress && html`<p role="status"><strong>${progress.done.toLocaleString("en-GB")}</strong> ${did}${progress.refused ? `, ${progress.refused} not possible` : ""}${progress.isOver ? "." : isStopping ? ". Stopping…" : "…"}</p>
-      <progress max=${Math.max(group.count, progress.done)} value=${progress.done} aria-label="Runs done"></progress>`}
-    ${problem && html`<${Refused} problem=${problem} />`}
-    <div class="dialog-end">
-      <${CopyAs} request=${{ method: "POST", path, body }} />
-      <span class="buttons">
-        ${!progress && html`<button type="button" onClick=${onClose}>Cancel</button><button type="button" class=${kind === "danger" ? "danger primary" : "primary"} onClick=${act}>${asks ? `Allow changes and ${name.toLowerCase()}` : name}</button>`}
-        ${progress && !progress.isOver && html`<button type="button" disabled=${isStopping} onClick=${stop}>${isStopping ? "Stopping…" : "Stop"}</button>`}
-        ${progress?.isOver && html`<button type="button" class="primary" onClick=${onClose}>Close</button>`}
-      </span>
-    </div>
+  return html`<${Batch} title=${`${name} this group?`} name=${name} kind=${kind} did=${did} about=${`${group.jobId}: ${group.error}`} undo=${undo} count=${group.count}
+    touches=${html`<strong>${atLeast(isPart)}${counted(group.count, "run")}</strong>${Object.keys(chosen).length ? " that the filter shows" : ""}, and those that joined the group meanwhile: they ${touches}`}
+    request=${{ method: "POST", path, body }} next=${next} asks=${asks} onClose=${onClose}>
+    ${verb === "replay" && html`<dt><label for="pace">Pace</label></dt><dd><select id="pace" value=${perSecond} onChange=${(event) => pace(Number(event.target.value))}>
+      ${[1, 5, 10, 50, 100].map((one) => html`<option key=${one} value=${one}>${one} a second</option>`)}</select></dd>`}
   <//>`;
 }

@@ -1,18 +1,21 @@
 /** Job: its ledger, what comes, its settings, its changes and its cost; and what can be done with it. */
 
-import { html } from "../vendor/htm-preact.js";
+import { html, useState } from "../vendor/htm-preact.js";
 import { useLive } from "../lib/live.js";
 import { duration, serverNow } from "../lib/time.js";
 import { href, usePlace } from "../lib/url.js";
 import { counted, hidesHeaders, look, plain, willNotText } from "../lib/words.js";
 import { Action, Button } from "../parts/action.js";
+import { Backfill } from "../parts/backfill.js";
 import { Shape, State } from "../parts/badge.js";
+import { Progress } from "../parts/bulk.js";
 import { Copy, CopyAs } from "../parts/copy.js";
 import { Empty, Loading, Refused } from "../parts/empty.js";
 import { Chips } from "../parts/filters.js";
 import { CycleLink, JobLink, RunLink } from "../parts/links.js";
 import { Outcomes } from "../parts/outcomes.js";
 import { Panel } from "../parts/panel.js";
+import { ActOnRuns } from "../parts/runs.js";
 import { Pages, Table } from "../parts/table.js";
 import { Away, Time } from "../parts/time.js";
 
@@ -24,6 +27,7 @@ const UPCOMING_DAYS = 31;
 export default function Job({ jobId, tab = "" }) {
   const path = `/v1/jobs/${encodeURIComponent(jobId)}`;
   const { body: job, problem } = useLive(path, { busy: ({ running }) => running?.length > 0 });
+  const [isShown, show] = useState(false); // the first rows: what else the screen says is asked for after them
   if (!job) return problem ? html`<${Refused} problem=${problem} />` : html`<${Loading} />`;
   const Tab = { "": Ledger, upcoming: Upcoming, settings: Settings, changes: Changes, cost: Cost }[tab];
   return html`
@@ -32,14 +36,15 @@ export default function Job({ jobId, tab = "" }) {
         ${job.name && job.name !== job.jobId && html`<p class="quiet break">${job.name}</p>`}</div>
       <${Actions} job=${job} path=${path} />
     </div>
-    <${Summary} job=${job} />
+    <${Progress} jobId=${jobId} />
+    <${Summary} job=${job} path=${path} isOff=${!isShown && !tab} />
     <nav class="tabs" aria-label="Parts of the job">${TABS.map(([name, title]) => html`<a key=${title}
       href=${href(["jobs", jobId, name].filter(Boolean))} aria-current=${name === tab ? "page" : null}>${title}</a>`)}</nav>
-    ${Tab ? html`<${Tab} job=${job} path=${path} />` : html`<${Empty} title="A job has no such part." />`}`;
+    ${Tab ? html`<${Tab} job=${job} path=${path} isShown=${isShown} show=${show} />` : html`<${Empty} title="A job has no such part." />`}`;
 }
 
 /** What one asks first: when it fires, how it fares, and what stops it. */
-function Summary({ job }) {
+function Summary({ job, path, isOff }) {
   const { blockedBy, pausedAt, pausedReason, timezone: zone } = job;
   return html`<dl class="strip" aria-label="Summary">
     <div><dt>Schedule</dt><dd>${job.scheduleText}</dd><dd class="quiet break">${raw(job)}</dd></div>
@@ -48,10 +53,22 @@ function Summary({ job }) {
     <div><dt>Newest outcomes</dt><dd><${Outcomes} recent=${job.recent} running=${job.running} /></dd><dd class="quiet">${job.recent ? "the newest is the last" : ""}</dd></div>
     <div><dt>Owner</dt><dd class="break">${job.owner ?? "–"}</dd>
       <dd class="quiet">${Object.entries(job.tags ?? {}).map(([name, value]) => `${name}:${value}`).join(", ") || "no tags"}</dd></div>
+    <${Newest} job=${job} path=${isOff ? null : path} />
   </dl>
   ${pausedAt && html`<p class="note"><${Shape} name="pause" /> Paused since <${Time} at=${pausedAt} zone=${zone} />${pausedReason ? `, because of ${plain(pausedReason).toLowerCase()}` : ""}.</p>`}
   ${blockedBy && html`<p class="note"><${Shape} name="lock" /> Blocked by <${RunLink} id=${blockedBy.runId} /> of <${JobLink} id=${blockedBy.jobId} />: mend and retry it, or mark it as succeeded.</p>`}
   ${job.dependsOn.length > 0 && html`<p>Runs after ${job.dependsOn.map((one, index) => html`${index ? ", " : ""}<${JobLink} id=${one.jobId ?? one} />`)}${job.triggerRule ? `: ${plain(job.triggerRule).toLowerCase()}` : ""}.</p>`}`;
+}
+
+/** The newest change: what it was, and by whom. */
+function Newest({ job, path }) {
+  const [known, know] = useState(0);
+  const { body } = useLive(path && `${path}/revisions?limit=1`, { isOff: known === job.version });
+  const one = body?.items[0];
+  if (one && one.revision !== known) know(one.revision);
+  const fields = one?.before && one.after ? differing(one.before, one.after).join(", ") : "";
+  return html`<div><dt>Newest change</dt><dd>${one ? html`${plain(one.action)} <${Away} at=${one.at} />` : "–"}</dd>
+    <dd class="quiet break">${one && `${one.actor ? `by ${one.actor.keyId}, ${one.actor.role}` : "by Timeball"}${fields && `: ${fields}`}`}</dd></div>`;
 }
 
 /** The schedule as it was given. */
@@ -78,6 +95,7 @@ function Actions({ job, path }) {
     <a class="button small" href=${href(["jobs", job.jobId, "edit"])}>Edit</a>
     <${Action} name="Skip next" title="Skip the next fire?" role="submitter" why=${over || (job.nextRunAt ? "" : "There is no next fire.")} request=${post("skip-next", { ifMatch: `"${job.version}"`, isOnce: true })} done="The next fire is skipped."
       touches=${html`${unit} gets a skipped row in the ledger.`} undo="Run the job now instead: the skipped row stays." />
+    <${Backfill} jobId=${job.jobId} zone=${job.timezone} />
     <${Action} name="Cancel job" title=${`Cancel ${job.jobId} for good?`} role="submitter" kind="small danger" why=${over} request=${{ method: "DELETE", path }} done="The job is cancelled."
       touches="The job never fires again, and its runs that have not started are cancelled. Runs under way are asked to stop. The ledger stays. If other jobs depend on it, Timeball refuses."
       undo="Put the job again: it begins its next life." />
@@ -85,7 +103,7 @@ function Actions({ job, path }) {
 }
 
 /** The ledger: a row for every instant at which something was due. */
-function Ledger({ job, path }) {
+function Ledger({ job, path, isShown, show }) {
   const { query } = usePlace();
   const zone = job.timezone;
   const status = query.get("status");
@@ -100,8 +118,8 @@ function Ledger({ job, path }) {
   ];
   return html`
     <div class="filters"><${Chips} name="status" label="Status" choices=${STATUSES.map((one) => [one, html`<${Shape} name=${look(one).shape} />${look(one).word}`])} />
-      <${Durations} path=${path} /></div>
-    <${Pages} caption="Ledger" path=${`${path}/runs`} query=${{ status }} columns=${columns} keyOf=${({ runId }) => runId} noun="run"
+      <${ActOnRuns} path=${`${path}/runs`} status=${status} /><${Durations} path=${isShown ? path : null} /></div>
+    <${Pages} caption="Ledger" path=${`${path}/runs`} query=${{ status }} columns=${columns} keyOf=${({ runId }) => runId} noun="run" onCount=${(count, isWhole) => show(count > 0 || isWhole)}
       busy=${({ items }) => items.some((run) => run.status === "running")}
       empty=${html`<${Empty} title=${status ? "No run has this status." : "No fire has been due yet."}>${job.nextRunAt && html`<p>The first row comes with the next fire, <${Away} at=${job.nextRunAt} />.</p>`}<//>`} />`;
 }
@@ -115,7 +133,9 @@ const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.ce
 
 /** How long attempts that succeeded took: the median and the 95th percentile of the newest. */
 function Durations({ path }) {
-  const { body } = useLive(`${path}/executions?limit=100`);
+  const [isKnown, know] = useState(false); // they move slowly: once is enough
+  const { body } = useLive(path && `${path}/executions?limit=100`, { isOff: isKnown });
+  if (body && !isKnown) know(true);
   const times = (body?.items ?? []).filter(({ outcome }) => outcome === "succeeded").map(({ durationMs }) => durationMs / 1000).sort((a, b) => a - b);
   if (!times.length) return null;
   return html`<p class="quiet">Of the newest ${counted(times.length, "call")} that succeeded, half took at most ${duration(percentile(times, 0.5))}, and 95 % at most ${duration(percentile(times, 0.95))}.</p>`;
@@ -176,11 +196,13 @@ function Changes({ job, path }) {
   return html`<${Pages} caption="Changes" path=${`${path}/revisions`} columns=${columns} noun="change" keyOf=${({ revision }) => revision} />`;
 }
 
+const differing = (before, after) => [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+
 /** The fields that differ, each with both values. */
 function Differences({ before, after }) {
   if (!after) return null;
   if (!before) return html`<span class="quiet">The first revision that is kept.</span>`;
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const names = differing(before, after);
   if (!names.length) return html`<span class="quiet">No field.</span>`;
   return html`<dl class="differences">${names.map((name) => html`<dt><code>${name}</code></dt>
     <dd><del class="break">${JSON.stringify(before[name]) ?? "–"}</del> <ins class="break">${JSON.stringify(after[name]) ?? "–"}</ins></dd>`)}</dl>`;

@@ -160,7 +160,7 @@ function Freezes({ all }) {
         ${one.reason && html`<p class="break">${one.reason}</p>`}
         <p class="quiet"><${Time} at=${one.from} /> until ${one.to ? html`<${Time} at=${one.to} /> · <${Away} at=${one.to} />` : "it is lifted"}</p>
       </div>
-      <${Action} name="Lift" label=${`Lift the freeze of ${matchText(one.match)}`} title="Lift this freeze?" role="operator" done="The freeze is lifted."
+      <${Action} name="Lift" label=${`Lift the freeze of ${matchText(one.match)}`} title=${`Lift the freeze of ${matchText(one.match)}?`} role="operator" done="The freeze is lifted."
         request=${{ method: "DELETE", path: `/v1/freezes/${encodeURIComponent(one.freezeId)}` }}
         touches=${`${matchText(one.match)}: fires start again within seconds; those that were held follow their catch-up policies.`}
         undo="Make the freeze again." />

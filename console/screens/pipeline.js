@@ -1,12 +1,15 @@
 /** Pipeline: the jobs of a cycle and how far each is, beside the cycles before; run it again, or run it anew. */
 
 import { html, useEffect, useMemo, useState } from "../vendor/htm-preact.js";
+import { layered } from "../lib/layers.js";
 import { useLive } from "../lib/live.js";
 import { duration } from "../lib/time.js";
-import { href } from "../lib/url.js";
+import { filter, go, href } from "../lib/url.js";
 import { counted, look, plain } from "../lib/words.js";
 import { Action } from "../parts/action.js";
+import { Backfill } from "../parts/backfill.js";
 import { Shape, State } from "../parts/badge.js";
+import { Progress } from "../parts/bulk.js";
 import { Loading, Refused } from "../parts/empty.js";
 import { CycleLink, JobLink, RunLink } from "../parts/links.js";
 import { Panel } from "../parts/panel.js";
@@ -15,7 +18,6 @@ import { Time } from "../parts/time.js";
 
 const CYCLES = 8;
 const DRAWN = 60; // jobs; more than that no eye can follow
-const NODE = { width: 168, height: 46 };
 
 const pathOf = (jobId, cycleId) => `/v1/cycles/${encodeURIComponent(jobId)}/${encodeURIComponent(cycleId)}`;
 
@@ -33,47 +35,46 @@ export default function Pipeline({ jobId, cycleId }) {
       <div><p class="quiet"><${JobLink} id=${jobId} /> · cycle</p>
         <h1 class="headline"><${State} of=${told} word=${failed ? `${failed} failed or blocked` : body.isOver ? "Over" : "Under way"} /> <${Time} at=${body.fireTime} zone=${zone} /></h1>
         <p class="quiet">${count("succeeded")} of ${counted(body.items.length, "job")} succeeded${body.isCut ? "; the graph has more jobs than are shown" : ""}.</p></div>
-      <${Reruns} jobId=${jobId} cycleId=${cycleId} path=${path} failed=${failed} />
+      <${Reruns} jobId=${jobId} path=${path} failed=${failed} zone=${zone} />
     </div>
+    <${Progress} jobId=${jobId} />
     <${Drawing} items=${body.items} jobId=${jobId} />
     <${Jobs} items=${body.items} zone=${zone} />
     <${Grid} jobId=${jobId} cycleId=${cycleId} items=${body.items} zone=${zone} />`;
 }
 
-function Reruns({ jobId, path, failed }) {
+function Reruns({ jobId, path, failed, zone }) {
   const rerun = (mode) => ({ method: "POST", path: `${path}:rerun`, body: { mode } });
+  const follow = ({ operationId }) => filter({ op: operationId });
   const undo = "A call that has left cannot be taken back. The former attempts stay in the history.";
   return html`<div class="buttons">
     <${Action} name="Rerun failed" role="operator" kind="primary" why=${failed ? "" : "No run of this cycle has failed."} title="Rerun what failed?" request=${rerun("failed")} undo=${undo}
-      touches=${`The failed runs of this cycle. What they block goes on by itself: ${counted(failed, "job")} in all.`} done="The failed runs run again." />
+      touches=${`The failed runs of this cycle. What they block goes on by itself: ${counted(failed, "job")} in all.`} done="The failed runs run again." onDone=${follow} />
     <${Action} name="Rerun failed and after" role="operator" why=${failed ? "" : "No run of this cycle has failed."} title="Rerun what failed, and all after it?" request=${rerun("failedAndDownstream")} undo=${undo}
-      touches="The failed runs, and every run that depends on them, also those that have succeeded." done="They run again." />
-    <${Action} name="Rerun all" role="operator" title="Rerun the whole cycle?" request=${rerun("all")} undo=${undo} touches="Every run of this cycle, in the order of the graph." done="The cycle runs again." />
+      touches="The failed runs, and every run that depends on them, also those that have succeeded." done="They run again." onDone=${follow} />
+    <${Action} name="Rerun all" role="operator" title="Rerun the whole cycle?" request=${rerun("all")} undo=${undo} touches="Every run of this cycle, in the order of the graph." done="The cycle runs again." onDone=${follow} />
     <${Action} name="Run a new cycle" role="submitter" title=${`Run ${jobId} and all after it now?`} request=${{ method: "POST", path: `/v1/jobs/${encodeURIComponent(jobId)}/trigger`, body: { downstream: true }, isOnce: true }}
-      undo="Cancel its runs." touches=${`A cycle beside the schedule: ${jobId}, then all jobs that depend on it, by their rules.`} done="A new cycle is on its way." />
+      undo="Cancel its runs." touches=${`A cycle beside the schedule: ${jobId}, then all jobs that depend on it, by their rules.`} done="A new cycle is on its way." onDone=${({ cycleId }) => cycleId && go(href(["cycles", jobId, cycleId]))} />
+    <${Backfill} jobId=${jobId} isGraph=${true} zone=${zone} />
   </div>`;
 }
 
 /** The graph, drawn in layers. The table below says the same. */
 function Drawing({ items, jobId }) {
-  const [dagre, load] = useState(null);
   const isDrawn = items.length > 1 && items.length <= DRAWN;
-  useEffect(() => {
-    if (isDrawn) import("../vendor/dagre.js").then(load, () => {});
-  }, [isDrawn]);
   const shape = items.map((one) => [one.jobId, ...one.dependsOn].join(" ")).join("\n");
-  const drawn = useMemo(() => (dagre && isDrawn ? layered(dagre, items) : null), [dagre, shape]);
+  const drawn = useMemo(() => (isDrawn ? layered(items) : null), [shape]);
   if (!drawn) return null;
   const of = new Map(items.map((one) => [one.jobId, one]));
   return html`<${Panel} title="Graph"><div class="graph" tabindex="0" role="group" aria-label="Drawing of the graph">
     <svg width=${drawn.width} height=${drawn.height} viewBox=${`0 0 ${drawn.width} ${drawn.height}`}>
       ${drawn.edges.map(({ name, line }) => html`<path key=${name} class="edge" d=${line} />`)}
-      ${drawn.nodes.map(({ id, x, y }) => {
+      ${drawn.nodes.map(({ id, x, y, width, height }) => {
         const { status, run } = of.get(id);
         const { word, tone } = look(status);
         const to = run ? href(["runs", run.runId]) : href(["jobs", id]);
-        return html`<a key=${id} href=${to} aria-label=${`${id}: ${word}`} class=${`node tone-${tone} ${id === jobId ? "node-root" : ""}`} transform=${`translate(${x - NODE.width / 2} ${y - NODE.height / 2})`}>
-          <title>${id}: ${word}</title><rect width=${NODE.width} height=${NODE.height} rx="6" />
+        return html`<a key=${id} href=${to} aria-label=${`${id}: ${word}`} class=${`node tone-${tone} ${id === jobId ? "node-root" : ""}`} transform=${`translate(${x} ${y})`}>
+          <title>${id}: ${word}</title><rect width=${width} height=${height} rx="6" />
           <text x="10" y="19" class="node-name">${short(id)}</text><text x="10" y="36" class="node-state">${word}</text>
         </a>`;
       })}
@@ -81,22 +82,6 @@ function Drawing({ items, jobId }) {
 }
 
 const short = (id) => (id.length > 22 ? `${id.slice(0, 21)}…` : id);
-
-function layered({ Graph, layout }, items) {
-  const graph = new Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 14, ranksep: 44, marginx: 2, marginy: 2 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  const ids = new Set(items.map(({ jobId }) => jobId));
-  for (const id of ids) graph.setNode(id, { ...NODE });
-  for (const { jobId, dependsOn } of items) for (const parent of dependsOn) if (ids.has(parent)) graph.setEdge(parent, jobId);
-  layout(graph);
-  const { width, height } = graph.graph();
-  return {
-    width, height,
-    nodes: graph.nodes().map((id) => ({ id, ...graph.node(id) })),
-    edges: graph.edges().map((edge) => ({ name: `${edge.v} ${edge.w}`, line: graph.edge(edge).points.map(({ x, y }, index) => `${index ? "L" : "M"}${x} ${y}`).join("") })),
-  };
-}
 
 function Jobs({ items, zone }) {
   const columns = [

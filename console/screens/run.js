@@ -141,14 +141,13 @@ function Next({ run, job, path }) {
 
 /** The API does not show the payload of a run. A run of the schedule had the job's, unless the job has changed. */
 function EditAndRetry({ path, run, job }) {
-  const [text, write] = useState(null);
+  const [text, write] = useState("");
   const isOfJob = run.origin === "schedule" && !run.payloadEditedAt;
-  const shown = text ?? (isOfJob ? JSON.stringify(job?.payload ?? null, null, 2) : "");
-  const payload = parsed(shown);
-  const whyNot = payload !== undefined ? "" : shown.trim() ? "This is no JSON." : "Give the payload first.";
-  return html`<${Action} name="Edit and retry" isLive=${true} whyNot=${whyNot} title="Retry with another payload?" role="operator" request=${{ method: "POST", path: `${path}/retry`, body: { payload: payload ?? null } }}
+  const payload = parsed(text);
+  const whyNot = payload !== undefined ? "" : text.trim() ? "This is no JSON." : "Give the payload first.";
+  return html`<${Action} name="Edit and retry" isLive=${true} onOpen=${() => write(isOfJob ? JSON.stringify(job?.payload ?? null, null, 2) : "")} whyNot=${whyNot} title="Retry with another payload?" role="operator" request=${{ method: "POST", path: `${path}/retry`, body: { payload: payload ?? null } }}
     touches=${html`<label>Payload, as JSON
-      <textarea rows="8" spellcheck=${false} value=${shown} onInput=${(event) => write(event.target.value)}></textarea></label>
+      <textarea rows="8" spellcheck=${false} value=${text} onInput=${(event) => write(event.target.value)}></textarea></label>
       <p class="quiet">${isOfJob ? "This is the job's payload; this run may have had its own." : "This run may have had a payload of its own, which is not shown."}</p>
       <p class=${whyNot ? "tone-bad" : "quiet"} role="status">${whyNot || "This run is called with it; the job keeps its own."}</p>`}
     undo="Cancel the run before its call leaves, and retry with the former payload." done="The run is retried with the new payload." />`;
@@ -156,7 +155,7 @@ function EditAndRetry({ path, run, job }) {
 
 function MarkSucceeded({ path }) {
   const [reason, write] = useState("");
-  return html`<${Action} name="Mark as succeeded" isLive=${true} title="Mark this run as succeeded?" role="operator" request=${{ method: "POST", path: `${path}/succeed`, body: reason ? { reason } : {} }}
+  return html`<${Action} name="Mark as succeeded" isLive=${true} onOpen=${() => write("")} title="Mark this run as succeeded?" role="operator" request=${{ method: "POST", path: `${path}/succeed`, body: reason ? { reason } : {} }}
     touches=${html`The run counts as succeeded without a call, and the runs that it blocks go on.
       <label>Why <input type="text" maxlength="500" value=${reason} onInput=${(event) => write(event.target.value)} /></label>`}
     undo="It cannot be taken back: rerun the cycle instead." done="The run counts as succeeded." />`;

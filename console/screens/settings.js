@@ -3,24 +3,25 @@
 import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { refresh, useLive } from "../lib/live.js";
 import { allowChanges, call, permission, useSession } from "../lib/session.js";
-import { serverNow } from "../lib/time.js";
+import { MY_ZONE, serverNow } from "../lib/time.js";
 import { filter, href, usePlace } from "../lib/url.js";
-import { counted, matchText, plain } from "../lib/words.js";
+import { counted, hidesHeaders, matchText, plain } from "../lib/words.js";
 import { Action, Button, Dialog } from "../parts/action.js";
 import { State } from "../parts/badge.js";
 import { Copy, CopyAs } from "../parts/copy.js";
 import { Empty, Loading, Refused } from "../parts/empty.js";
 import { Chosen, Search } from "../parts/filters.js";
+import { FormAction } from "../parts/form.js";
 import { JobLink, RunLink } from "../parts/links.js";
 import { Panel } from "../parts/panel.js";
 import { Pages, Table } from "../parts/table.js";
 import { Away, Time } from "../parts/time.js";
 
-const PARTS = [["", "Me"], ["keys", "API keys", "admin"], ["limits", "Limits"], ["calendars", "Calendars"], ["freezes", "Freezes"], ["tenants", "Tenants", "admin"], ["changes", "Changes"]];
+const PARTS = [["", "Me"], ["keys", "API keys", "admin"], ["limits", "Limits"], ["calendars", "Calendars"], ["tasks", "Tasks"], ["freezes", "Freezes"], ["tenants", "Tenants", "admin"], ["changes", "Changes"]];
 const ROLES = ["viewer", "submitter", "operator", "worker", "admin"];
 
 export default function Settings({ part = "" }) {
-  const Part = { "": Me, keys: Keys, limits: Limits, calendars: Calendars, freezes: Freezes, tenants: Tenants, changes: Changes }[part];
+  const Part = { "": Me, keys: Keys, limits: Limits, calendars: Calendars, tasks: Tasks, freezes: Freezes, tenants: Tenants, changes: Changes }[part];
   const needs = PARTS.find(([name]) => name === part)?.[2];
   const { role, keyRole } = useSession();
   const [problem, fail] = useState(null);
@@ -119,16 +120,72 @@ function Limits() {
       <${Panel} title="Waits" count=${body.waiters.length}>${body.waiters.length > 0 && html`<${Table} caption="Waits" columns=${columns} rows=${body.waiters} keyOf=${({ runId }) => runId} />`}<//>`}`;
 }
 
+const number = (text) => (text === "" ? null : Number(text));
+const parsed = (text) => (text.trim() ? JSON.parse(text) : null);
+const indented = (value) => (value === null || value === undefined ? "" : JSON.stringify(value, null, 2));
+const given = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+const ID = { name: "id", label: "Name", hint: "Letters, digits, - and _" };
+
+const CALENDAR = {
+  role: "operator", done: "The calendar is stored.",
+  fields: [{ name: "timezone", label: "Time zone" }, { name: "dates", label: "Dates", rows: 8, hint: "One in a line; a range as 2026-12-28/2026-12-31." }],
+  read: ({ timezone = MY_ZONE, dates = [], ranges = [] }) => ({ timezone, dates: [...dates, ...ranges.map(({ from, to }) => `${from}/${to}`)].join("\n") }),
+  write: ({ timezone, dates }) => {
+    const lines = dates.split(/\s+/).filter(Boolean).map((line) => line.split("/"));
+    return { timezone, dates: lines.filter(({ length }) => length === 1).flat(), ranges: lines.filter(({ length }) => length > 1).map(([from, to]) => ({ from, to })) };
+  },
+};
+
 function Calendars() {
+  const at = (name) => `/v1/calendars/${encodeURIComponent(name)}`;
   const columns = [
     { title: "Calendar", isHead: true, cell: ({ name }) => html`<code>${name}</code>` },
     { title: "Zone", cell: ({ timezone }) => timezone },
     { title: "Changed", cell: ({ updatedAt }) => html`<${Time} at=${updatedAt} />` },
-    { title: "Actions", isBare: true, cell: ({ name }) => html`<${Action} name="Delete" label=${`Delete ${name}`} title=${`Delete the calendar ${name}?`} role="operator" kind="small danger" done="The calendar is deleted."
-      request=${{ method: "DELETE", path: `/v1/calendars/${encodeURIComponent(name)}` }} touches="This calendar. If a job names it, Timeball refuses." undo="Make it again under its name." />` },
+    { title: "Actions", isBare: true, cell: ({ name, version }) => html`<span class="buttons">
+      <${FormAction} ...${CALENDAR} name="Change" label=${`Change ${name}`} title=${`Change the calendar ${name}?`} path=${at(name)} touches="Fires of all jobs that name it, within seconds." undo="Change it back: its revisions are kept." />
+      <${Action} name="Delete" label=${`Delete ${name}`} title=${`Delete the calendar ${name}?`} role="operator" kind="small danger" done="The calendar is deleted."
+        request=${{ method: "DELETE", path: at(name), ifMatch: `"${version}"` }} touches="This calendar. If a job names it, Timeball refuses." undo="Make it again under its name." /></span>` },
   ];
-  return html`<${Pages} caption="Calendars" path="/v1/calendars" query=${{}} columns=${columns} noun="calendar" keyOf=${({ name }) => name}
-    empty=${html`<${Empty} title="There is no calendar."><p>A calendar has dates on which the jobs that name it do not fire: <code>PUT /v1/calendars/holidays</code>.</p><//>`} />`;
+  return html`<div class="head"><p class="quiet">Jobs that name a calendar do not fire on its dates.</p>
+      <${FormAction} ...${CALENDAR} name="New calendar" kind="primary" isNew=${true} fields=${[ID, ...CALENDAR.fields]} read=${(one) => ({ id: "", ...CALENDAR.read(one) })} path=${({ id }) => at(id)} touches="No job until one names it." undo="Delete it." /></div>
+    <${Pages} caption="Calendars" path="/v1/calendars" query=${{}} columns=${columns} noun="calendar" keyOf=${({ name }) => name} />`;
+}
+
+const MORE = ["priority", "retryPolicy", "completion", "heartbeatSeconds", "payloadSchema", "tags"];
+const TASK = {
+  role: "operator", done: "The task is stored.",
+  fields: [
+    { name: "name", label: "Title" }, { name: "target", label: "Target, as JSON", rows: 5 }, { name: "timeoutSeconds", label: "Timeout of a call (s)", kind: "number" },
+    { name: "maxRetries", label: "Retries", kind: "number" }, { name: "more", label: "All else, as JSON", rows: 5, hint: MORE.join(", ") },
+  ],
+  read: ({ name, target = { type: "http", url: "https://" }, timeoutSeconds = "", maxRetries = "", ...others }) => ({
+    name: name ?? "", target: indented(shown(target)), timeoutSeconds, maxRetries, more: indented(given(Object.fromEntries(MORE.map((one) => [one, others[one]])))),
+  }),
+  write: ({ name, target, timeoutSeconds, maxRetries, more }) => {
+    const body = given({ ...parsed(more), name: name || null, target: parsed(target), timeoutSeconds: number(timeoutSeconds), maxRetries: number(maxRetries) });
+    if (hidesHeaders(body)) throw new Error("Values of headers are not shown: give them in the target, or they would be lost.");
+    return body;
+  },
+};
+
+/** A target as it is given: its headers are a map, whose values no answer shows. */
+const shown = (target) => given({ ...target, headers: target.headers?.length ? Object.fromEntries(target.headers.map((one) => [one.name ?? one, null])) : null });
+
+function Tasks() {
+  const at = (id) => `/v1/tasks/${encodeURIComponent(id)}`;
+  const columns = [
+    { title: "Task", isHead: true, cell: ({ taskId, name }) => html`<code class="break">${taskId}</code>${name && html`<br /><span class="quiet break">${name}</span>`}` },
+    { title: "Target", className: "grow", cell: ({ target }) => html`<span class="break">${target.url ?? plain(target.type)}</span>` },
+    { title: "Changed", cell: ({ updatedAt }) => html`<${Time} at=${updatedAt} />` },
+    { title: "Actions", isBare: true, cell: ({ taskId, version }) => html`<span class="buttons">
+      <${FormAction} ...${TASK} name="Change" label=${`Change ${taskId}`} title=${`Change the task ${taskId}?`} path=${at(taskId)} touches="All jobs that name it: their runs that begin later." undo="Change it back." />
+      <${Action} name="Delete" label=${`Delete ${taskId}`} title=${`Delete the task ${taskId}?`} role="operator" kind="small danger" done="The task is deleted."
+        request=${{ method: "DELETE", path: at(taskId), ifMatch: `"${version}"` }} touches="This task. If an open job names it, Timeball refuses." undo="Register it again under its id." /></span>` },
+  ];
+  return html`<div class="head"><p class="quiet">A task is a target with policies that many jobs share.</p>
+      <${FormAction} ...${TASK} name="New task" kind="primary" isNew=${true} fields=${[ID, ...TASK.fields]} read=${(one) => ({ id: "", ...TASK.read(one) })} path=${({ id }) => at(id)} touches="No job until one names it." undo="Delete it." /></div>
+    <${Pages} caption="Tasks" path="/v1/tasks" query=${{}} columns=${columns} noun="task" keyOf=${({ taskId }) => taskId} />`;
 }
 
 function Freezes() {
@@ -140,7 +197,7 @@ function Freezes() {
     { title: "From", cell: ({ from }) => html`<${Time} at=${from} />` },
     { title: "Until", cell: ({ to }) => html`<${Time} at=${to} none="it is lifted" />` },
     { title: "Reason", className: "grow", cell: ({ reason }) => html`<span class="break">${reason ?? ""}</span>` },
-    { title: "Actions", isBare: true, cell: ({ freezeId, status }) => (status === "active" || status === "scheduled") && html`<${Action} name="Lift" label=${`Lift the freeze ${freezeId}`} title="Lift this freeze?" role="operator" done="The freeze is lifted."
+    { title: "Actions", isBare: true, cell: ({ freezeId, status, match }) => (status === "active" || status === "scheduled") && html`<${Action} name="Lift" label=${`Lift the freeze ${freezeId}`} title=${`Lift the freeze of ${matchText(match)}?`} role="operator" done="The freeze is lifted."
       request=${{ method: "DELETE", path: `/v1/freezes/${encodeURIComponent(freezeId)}` }} touches="Its jobs fire again within seconds; fires that were held follow their catch-up policies." undo="Make the freeze again." />` },
   ];
   return html`<div class="head"><label class="choice"><input type="checkbox" checked=${isOver} onChange=${() => filter({ over: isOver ? null : "true" })} /> Also those that are over</label><${NewFreeze} /></div>
@@ -182,14 +239,35 @@ function NewFreeze() {
       ${held && html`<p role="status">${counted(held.items?.length ?? 0, "fire")}${held.nextCursor ? " and more" : ""}, first: ${(held.items ?? []).slice(0, 5).map((fire) => html`<br /><${JobLink} id=${fire.jobId} /> <${Time} at=${fire.fireTime} />`)}</p>`}`} />`;
 }
 
+const TENANT = {
+  role: "admin", done: "The tenant is stored.", method: "PATCH",
+  fields: [
+    { name: "weight", label: "Weight, 1 to 100", kind: "number" }, { name: "quotas", label: "Quotas, as JSON", rows: 4, hint: "Only those to change; null takes the value of the settings." },
+    { name: "defaults", label: "Defaults of its jobs, as JSON", rows: 4, hint: "timezone, priorityCeiling, notify; null removes one." },
+  ],
+  read: ({ weight = 1, defaults }) => ({ weight, quotas: "", defaults: indented(defaults && given(defaults)).replace(/^{}$/, "") }),
+  write: ({ weight, quotas, defaults }) => given({ weight: number(weight), quotas: parsed(quotas), defaults: parsed(defaults) }),
+};
+
 function Tenants() {
+  const { tenant } = useSession();
+  const at = (name) => `/v1/admin/tenants/${encodeURIComponent(name)}`;
+  const turn = (name, disabled) => (disabled
+    ? { name: "Enable", touches: "Its jobs fire again, by their catch-up policies.", undo: "Disable it.", done: "The tenant is enabled." }
+    : { name: "Disable", kind: "small danger", why: name === tenant ? "It is your own tenant." : "", touches: "Nothing of the tenant starts, and its keys are refused, within a minute.", undo: "Enable it.", done: "The tenant is disabled." });
   const columns = [
-    { title: "Tenant", isHead: true, cell: ({ tenant, name }) => html`<code>${tenant}</code>${name && html`<br /><span class="quiet">${name}</span>`}` },
+    { title: "Tenant", isHead: true, cell: ({ name }) => html`<code>${name}</code>` },
     { title: "Weight", className: "num", cell: ({ weight }) => weight },
-    { title: "Disabled", cell: ({ disabled }) => (disabled ? "yes" : "no") },
+    { title: "Disabled", cell: ({ disabledAt }) => html`<${Time} at=${disabledAt} none="no" />` },
     { title: "Made", cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
+    { title: "Actions", isBare: true, cell: ({ name, disabled }) => html`<span class="buttons">
+      <${FormAction} ...${TENANT} name="Change" label=${`Change ${name}`} title=${`Change the tenant ${name}?`} path=${at(name)} touches="Its requests within a minute, and its new runs within seconds." undo="Change it back." />
+      <${Action} ...${turn(name, disabled)} label=${`${disabled ? "Enable" : "Disable"} ${name}`} title=${`${disabled ? "Enable" : "Disable"} the tenant ${name}?`} role="admin" request=${{ method: "PATCH", path: at(name), body: { disabled: !disabled } }} /></span>` },
   ];
-  return html`<${Pages} caption="Tenants" path="/v1/admin/tenants" query=${{}} columns=${columns} noun="tenant" keyOf=${({ tenant }) => tenant} />`;
+  return html`<div class="head"><p class="quiet">The admins of the operating tenant manage all tenants.</p>
+      <${FormAction} ...${TENANT} name="New tenant" kind="primary" isNew=${true} method="POST" path="/v1/admin/tenants" fields=${[{ ...ID, hint: "Letters, digits and hyphens; it never changes." }, ...TENANT.fields]}
+        read=${(one) => ({ id: "", ...TENANT.read(one) })} write=${({ id, ...values }) => ({ name: id, ...TENANT.write(values) })} touches="A tenant without a key: make its first one by the API." undo="Disable it, and delete it by the API." /></div>
+    <${Pages} caption="Tenants" path="/v1/admin/tenants" query=${{}} columns=${columns} noun="tenant" keyOf=${({ name }) => name} />`;
 }
 
 /** What was changed, by whom, over all jobs. */
