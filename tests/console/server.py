@@ -44,10 +44,12 @@ class _Folder:
         self._state: object = None
         self._pages: Mapping[str, ServedFile] = {}
 
-    def pages(self) -> Mapping[str, ServedFile]:
-        state = [(path, file.stat().st_mtime_ns) for path, file in served_in(FOLDER)]
-        if state != self._state:
-            self._state, self._pages = state, unpack(pack(FOLDER))
+    def pages(self, path: str) -> Mapping[str, ServedFile]:
+        """Return the pages to answer a path from; only a request of the index looks for edits."""
+        if path.rstrip("/") == PREFIX or not self._pages:
+            state = [(path, file.stat().st_mtime_ns) for path, file in served_in(FOLDER)]
+            if state != self._state:
+                self._state, self._pages = state, unpack(pack(FOLDER))
         return self._pages
 
 
@@ -74,6 +76,13 @@ class ConsoleServer:
         self._server.server_close()
         with self._lock:
             self.world.close()
+
+    def reset(self) -> None:
+        """Begin a world that is empty, at the same address."""
+        with self._lock:
+            self.world.close()
+            self.world = World()
+            self.asked = []
 
     @cached_property
     def base(self) -> str:
@@ -123,7 +132,7 @@ class ConsoleServer:
         with self._lock:
             self._catch_up()
             if event["rawPath"] == PREFIX or event["rawPath"].startswith(f"{PREFIX}/"):
-                answered = answer(self._folder.pages(), event)
+                answered = answer(self._folder.pages(event["rawPath"]), event)
             else:
                 answered = dict(self.world.handle(event))
             date = {"Date": format_date_time(self.world.clock.now() / SECOND_MS)}

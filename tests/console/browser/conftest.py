@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.console.browser.harness import Pages, chromium, launched
 from tests.console.server import ConsoleServer
@@ -42,10 +42,30 @@ def shop() -> Iterator[ConsoleServer]:
         yield server
 
 
+@pytest.fixture(scope="package")
+def empty_server() -> Iterator[ConsoleServer]:
+    with ConsoleServer() as server:
+        yield server
+
+
 @pytest.fixture
-def pages(browser: Browser) -> Iterator[Pages]:
+def console(empty_server: ConsoleServer) -> ConsoleServer:
+    """The console and the API over an empty world, at one address for all tests, so that browsers keep its files."""
+    empty_server.reset()
+    return empty_server
+
+
+@pytest.fixture(scope="package")
+def contexts(browser: Browser) -> dict[str, BrowserContext]:
+    """The contexts that tests share, by their zone; they are closed with the browser."""
+    del browser
+    return {}
+
+
+@pytest.fixture
+def pages(browser: Browser, contexts: dict[str, BrowserContext]) -> Iterator[Pages]:
     """Open pages by `page_of`; at the end of the test none may have an error or a report."""
-    opened = Pages(browser)
+    opened = Pages(browser, shared=contexts)
     yield opened
     opened.close()
     assert not opened.complaints

@@ -34,6 +34,7 @@ SCREENS = {
     "settings, keys": "#/settings/keys",
     "settings, limits": "#/settings/limits?name=warehouse",
     "settings, calendars": "#/settings/calendars",
+    "settings, tasks": "#/settings/tasks",
     "settings, freezes": "#/settings/freezes",
     "settings, tenants": "#/settings/tenants",
     "settings, changes": "#/settings/changes",
@@ -44,6 +45,30 @@ SCREENS = {
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _HEIGHT = 900
 _AXE = Axe()
+_TEXTS = """
+() => {
+  const found = new Map();
+  for (const one of document.body.querySelectorAll("*")) {
+    const hasText = [...one.childNodes].some(({nodeType, data}) => nodeType === Node.TEXT_NODE && data.trim());
+    if (!hasText && !one.matches("input, textarea, select")) continue;
+    const {color, fontSize, fontWeight, fontFamily} = getComputedStyle(one);
+    const about = [color, fontSize, fontWeight, fontFamily, one.matches(":disabled, [aria-disabled]"), one.localName];
+    for (let above = one; above; above = above.parentElement) {
+      const {backgroundColor, backgroundImage, opacity} = getComputedStyle(above);
+      about.push(backgroundColor, backgroundImage, opacity);
+    }
+    const name = about.filter((value) => value !== "rgba(0, 0, 0, 0)" && value !== "none" && value !== "1").join(" ");
+    if (!found.has(name) && one.checkVisibility()) found.set(name, one);
+  }
+  return [...found.values()];
+}
+"""
+_RUN = f"""
+async (options) => {{
+  const of = options.runOnly ? ({_TEXTS})() : document;
+  return (await axe.run(of, {{...options, resultTypes: ["violations"], preload: false}})).violations;
+}}
+"""
 _REPORTS = """
 addEventListener("securitypolicyviolation", ({violatedDirective, blockedURI, sample}) =>
   console.error(`CSP: ${violatedDirective} ${blockedURI} ${sample}`));
@@ -76,9 +101,11 @@ class Pages:
 
     browser: Browser
     allowed: list[str] = field(default_factory=list)
+    shared: dict[str, BrowserContext] = field(default_factory=dict)
+    """Contexts that outlive the test, by their zone: a page in one of these finds the files in the browser's cache."""
 
     def __post_init__(self) -> None:
-        self._contexts: list[BrowserContext] = []
+        self._opened: list[BrowserContext | Page] = []
         self._said: list[str] = []
 
     @property
@@ -100,23 +127,24 @@ class Pages:
         fixed_at: int | None = None,
         **context: Any,
     ) -> Page:
-        """Open a place of the console in a context of its own; without a role nobody is logged in.
+        """Open a place of the console; without a role nobody is logged in.
 
-        `script` runs before the page's own. The page's clock goes on, or stands at `fixed_at` (ms).
+        `script` runs before the page's own. The page's clock goes on, or stands at `fixed_at` (ms). A page that is
+        logged in, and has nothing of these, is in a context of other tests too. It begins without preferences.
         """
-        made = self.browser.new_context(
-            viewport={"width": width, "height": _HEIGHT},
-            color_scheme=theme,
-            timezone_id=zone,
-            locale="en-GB",
-            **context,
-        )
-        self._contexts.append(made)
-        made.add_init_script(_REPORTS + script)
+        is_own = role is None or script or fixed_at is not None or context
+        made = self._context(zone, **context) if is_own else self._shared(zone)
+        page = made.new_page()
+        page.set_viewport_size({"width": width, "height": _HEIGHT})
+        page.emulate_media(color_scheme=theme)
+        self._opened.append(made if is_own else page)
+        # In a context of its own also for further tabs, which a test opens.
+        begin = made.add_init_script if is_own else page.add_init_script
+        begin(_REPORTS + script)
         if role is not None:
             session = json.dumps(json.dumps(session_of(server, role, may_change=may_change)))
-            made.add_init_script(f'sessionStorage["timeball.session"] ??= {session}')
-        page = made.new_page()
+            kept = 'sessionStorage["timeball.session"]'
+            begin(f"if (!{kept}) localStorage.clear(), {kept} = {session}")
         if fixed_at is not None:
             page.clock.set_fixed_time(fixed_at)
         page.on("console", self._hear)
@@ -126,14 +154,22 @@ class Pages:
             shown(page)
         return page
 
+    def _context(self, zone: str, **context: Any) -> BrowserContext:
+        return self.browser.new_context(timezone_id=zone, locale="en-GB", **context)
+
+    def _shared(self, zone: str) -> BrowserContext:
+        if zone not in self.shared:
+            self.shared[zone] = self._context(zone)
+        return self.shared[zone]
+
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
             self._said.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
     def close(self) -> None:
-        """Close the contexts with their pages."""
-        for context in self._contexts:
-            context.close()
+        """Close what the test has opened."""
+        for opened in self._opened:
+            opened.close()
 
 
 def shown(page: Page) -> None:
@@ -149,14 +185,21 @@ def look_at(page: Page, width: int, theme: Theme) -> list[str]:
     where = f"{width} {theme}"
     found = [f"{where}: scrolls sideways"] if is_too_wide(page) else []
     # A theme changes colours alone.
-    return found + [f"{where}: {one}" for one in violations(page, *(["color-contrast"] if theme == "dark" else []))]
+    return found + [f"{where}: {one}" for one in violations(page, colours_alone=theme == "dark")]
 
 
-def violations(page: Page, *rules: str) -> list[str]:
-    """Return what axe finds by all rules, or by some: each rule, with the elements that break it."""
-    options = {"runOnly": {"type": "rule", "values": rules}} if rules else {}
-    answer = _AXE.run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
-    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes']][:4]}" for one in answer]
+def violations(page: Page, *, colours_alone: bool = False) -> list[str]:
+    """Return what axe finds: each rule, with the elements that break it.
+
+    The contrast of a text depends on its colour, its font and the backgrounds under it, and is dear to examine. So axe
+    examines one of all texts that have these in common.
+    """
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_AXE.axe_script)  # half a megabyte: once for a document
+    found = page.evaluate(_RUN, {"runOnly": ["color-contrast"]})
+    if not colours_alone:
+        found += page.evaluate(_RUN, {"rules": {"color-contrast": {"enabled": False}}})
+    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes']][:4]}" for one in found]
 
 
 def is_too_wide(page: Page) -> bool:

@@ -5,9 +5,8 @@ from tests.console.browser.screenshots import MOST_BYTES, SHOTS, TEXTS, image_of
 from tests.console.server import ConsoleServer
 
 
-def test_the_screenshots_show_what_the_screens_show(pages: Pages, console: ConsoleServer) -> None:
-    console.seed("demo")
-    assert taken(pages, console) == TEXTS.read_text(), "Run `make screenshots`, and look at the pictures."
+def test_the_screenshots_show_what_the_screens_show(pages: Pages, shop: ConsoleServer) -> None:
+    assert taken(pages, shop) == TEXTS.read_text(), "Run `make screenshots`, and look at the pictures."
 
 
 def test_each_picture_is_there_and_small() -> None:
