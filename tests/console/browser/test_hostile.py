@@ -10,6 +10,9 @@ from tests.console.browser.harness import Pages, is_too_wide, shown
 from tests.console.seeds import HOSTILE
 from tests.console.server import ConsoleServer
 
+_LONG = "w" * 62
+"""The longest id, without its number. An id has no character that markup needs."""
+
 _CUT = """
 () => [...document.querySelectorAll("main *, dialog *")].filter((one) => {
   const {overflowX, textOverflow} = getComputedStyle(one);
@@ -25,6 +28,12 @@ _CUT = """
 def hostile() -> Iterator[ConsoleServer]:
     with ConsoleServer() as server:
         server.seed("hostile")
+        for number in (0, 3):
+            fields = {"handler": "https://shop.example/a", "dependsOn": [f"hostile-{number}"]}
+            server.send("PUT", f"/v1/jobs/{_LONG}-{number}", fields)
+            task = {"name": HOSTILE[number], "handler": f"https://shop.example/{quote(HOSTILE[number], safe='')}"}
+            server.send("PUT", f"/v1/tasks/hostile-{number}", task)
+        server.advance(1200)
         yield server
 
 
@@ -63,6 +72,8 @@ def test_hostile_texts_stay_text_in_dialogs(pages: Pages, hostile: ConsoleServer
         ("#/failures", "Discard the 1 failure of report-3", HOSTILE[3]),
         ("#/settings/freezes", "Lift the freeze", ""),
         ("#/jobs/hostile-0", "Pause", ""),
+        ("#/jobs/hostile-0?status=failed", "Retry all that match", "Runs that are failed."),
+        ("#/settings/tasks", "Change hostile-0", "All jobs that name it"),
     ):
         page.goto(hostile.url + place)
         page.get_by_role("button", name=button).first.click()
@@ -75,7 +86,11 @@ def _places(server: ConsoleServer) -> dict[str, list[str]]:
     """Return each place, with the texts that it must show."""
     every, three = [*HOSTILE], [0, 2, 3]
     found = {"#/": [HOSTILE[0]], "#/jobs": every, "#/failures": every, "#/settings/freezes": [HOSTILE[0]]}
-    found |= {"#/settings/changes": []}
+    found |= {"#/settings/changes": [], "#/settings/tasks": [HOSTILE[0], HOSTILE[3]]}
+    for number in (0, 3):
+        runs = server.send("GET", f"/v1/jobs/{_LONG}-{number}/runs")["items"]
+        cycle = next(run["cycleId"] for run in runs if run["blockedBy"])
+        found[f"#/cycles/hostile-{number}/{quote(cycle)}"] = [f"{_LONG}-{number}", "Blocked by"]
     for number in three:
         name = HOSTILE[number]
         job = f"#/jobs/hostile-{number}"

@@ -90,3 +90,75 @@ def test_a_freeze_of_all_jobs_is_meant_and_a_preview_is_of_what_stands_there(
 def test_each_change_has_its_author(pages: Pages, shop: ConsoleServer) -> None:
     page = pages.page_of(shop, at="#/settings/changes")
     expect(page.get_by_role("row").filter(has_text="nightly-report").first).to_contain_text("admin")
+
+
+def test_a_calendar_is_made_and_changed_and_no_change_of_another_person_is_undone(
+    pages: Pages, console: ConsoleServer
+) -> None:
+    pages.allowed.append("412")
+    page = pages.page_of(console, "operator", at="#/settings/calendars", may_change=True)
+    page.get_by_role("button", name="New calendar").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("holidays")
+    dialog.get_by_label("Dates").fill("2026-12-25\n2026-12-28/2026-12-31")
+    dialog.get_by_role("button", name="New calendar").click()
+    page.get_by_role("button", name="Change holidays").click()
+    expect(dialog.get_by_label("Dates")).to_have_value("2026-12-25\n2026-12-28/2026-12-31")
+    theirs = {"timezone": "Europe/Berlin", "dates": ["2027-01-01"]}
+    console.send("PUT", "/v1/calendars/holidays", theirs)
+    dialog.get_by_label("Dates").fill("2026-12-24")
+    dialog.get_by_role("button", name="Change", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    assert console.send("GET", "/v1/calendars/holidays")["dates"] == ["2027-01-01"]
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Change holidays").click()
+    expect(dialog.get_by_label("Dates")).to_have_value("2027-01-01")
+    dialog.get_by_label("Dates").fill("2026-12-24")
+    dialog.get_by_role("button", name="Change", exact=True).click()
+    expect(dialog).to_have_count(0)
+    assert console.send("GET", "/v1/calendars/holidays")["dates"] == ["2026-12-24"]
+
+
+def test_a_task_keeps_what_its_form_does_not_change_and_no_hidden_header_is_lost(
+    pages: Pages, console: ConsoleServer
+) -> None:
+    retries = {"baseSeconds": 7, "retryOn": ["503"]}
+    task = {"handler": "https://shop.example/mail", "retryPolicy": retries, "tags": {"team": "web"}}
+    console.send("PUT", "/v1/tasks/mail", task)
+    secret = {"type": "http", "url": "https://shop.example/sms", "headers": {"Authorization": "Bearer hidden"}}
+    console.send("PUT", "/v1/tasks/sms", {"target": secret})
+    page = pages.page_of(console, "operator", at="#/settings/tasks", may_change=True)
+    before = console.send("GET", "/v1/tasks/mail")
+    page.get_by_role("button", name="Change mail").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Retries").fill("9")
+    dialog.get_by_role("button", name="Change", exact=True).click()
+    expect(dialog).to_have_count(0)
+    after = console.send("GET", "/v1/tasks/mail")
+    changed = {name for name in after if after[name] != before[name]}
+    assert changed <= {"maxRetries", "updatedAt", "version"}
+    assert after["maxRetries"] == 9
+    page.get_by_role("button", name="Change sms").click()
+    expect(dialog.get_by_role("status")).to_contain_text("Values of headers are not shown")
+    expect(dialog.get_by_role("button", name="Change", exact=True)).to_be_disabled()
+
+
+def test_a_tenant_is_made_changed_and_disabled(pages: Pages, console: ConsoleServer) -> None:
+    page = pages.page_of(console, "admin", at="#/settings/tenants", may_change=True)
+    page.get_by_role("button", name="New tenant").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("initech")
+    dialog.get_by_role("button", name="New tenant").click()
+    page.get_by_role("button", name="Change initech").click()
+    dialog.get_by_label("Quotas").fill('{"activeJobs": ')
+    expect(dialog.get_by_role("status")).to_have_text("This is no JSON yet.")
+    dialog.get_by_label("Quotas").fill('{"activeJobs": 50}')
+    dialog.get_by_label("Weight").fill("3")
+    dialog.get_by_role("button", name="Change", exact=True).click()
+    expect(dialog).to_have_count(0)
+    stored = console.send("GET", "/v1/admin/tenants/initech")
+    assert (stored["weight"], stored["quotas"]["activeJobs"]["limit"]) == (3, 50)
+    page.get_by_role("button", name="Disable initech").click()
+    dialog.get_by_role("button", name="Disable").click()
+    expect(page.get_by_role("button", name="Enable initech")).to_be_visible()
+    expect(page.get_by_role("button", name="Disable acme")).to_have_accessible_description("It is your own tenant.")
