@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from local.stage import Stage, console_link, create_key
 from tests.console.browser.harness import Pages, chromium, launched
+from timeball.dev.stage import Stage, console_link, create_key
 
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.more]
 
