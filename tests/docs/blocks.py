@@ -54,9 +54,9 @@ class Block:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """Return the blocks of a page, as they stand in it."""
+    """Return the blocks of a page, as they stand in it; a drawing is none."""
     text = read(page)
-    return [_block(page, text, match) for match in _FENCED.finditer(text)]
+    return [_block(page, text, match) for match in _FENCED.finditer(text) if match[2] != "mermaid"]
 
 
 def _block(page: Path, text: str, match: re.Match[str]) -> Block:
@@ -67,7 +67,7 @@ def _block(page: Path, text: str, match: re.Match[str]) -> Block:
     return Block(page, before.count("\n") + 2, kind, (marker[2] or "") if marker and kind else "", dedent(match[3]))
 
 
-def tested_in(page: Path) -> str | None:
+def runner_of(page: Path) -> str | None:
     """Return the file of the test that runs all blocks of a page; None if the common one does."""
     named = _ELSEWHERE.search(read(page))
     return named[1] if named else None

@@ -12,6 +12,8 @@ import threading
 from pathlib import Path
 from typing import Any, Self
 
+import httpx
+
 from tests.docs.readme import ROOT
 from timeball.cli.main import run
 from timeball.cli.surroundings import Surroundings
@@ -52,7 +54,7 @@ class _Output(io.StringIO):
 class Commands:
     """Answers the command `timeball` that it puts into a folder."""
 
-    def __init__(self, folder: Path, clock: Any) -> None:  # noqa: ANN401 - a Timeball with `now` and `advance`
+    def __init__(self, folder: Path, clock: Any) -> None:
         path = folder / "socket"
         shim = folder / "timeball"
         real = ROOT / ".venv/bin/timeball"
@@ -77,8 +79,9 @@ class Commands:
         self._server.server_close()
 
 
-def _answer(asked: dict[str, Any], clock: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+def _answer(asked: dict[str, Any], clock: Any) -> dict[str, Any]:
     output, errors = _Output(is_terminal=asked["is_terminal"]), _Output(is_terminal=False)
+    transport = httpx.HTTPTransport()
     surroundings = Surroundings(
         now=clock.now,
         pause=clock.advance,
@@ -86,7 +89,12 @@ def _answer(asked: dict[str, Any], clock: Any) -> dict[str, Any]:  # noqa: ANN40
         stdin=io.StringIO(asked["input"]),
         stdout=output,
         stderr=errors,
+        transport=transport,
     )
-    with contextlib.chdir(asked["folder"]):
-        status = run(asked["arguments"], surroundings)
+    with transport, contextlib.chdir(asked["folder"]):
+        try:
+            status = run(asked["arguments"], surroundings)
+        except TimeoutError as late:
+            errors.write(f"{late}\n")
+            status = 70
     return {"output": output.getvalue(), "errors": errors.getvalue(), "status": status}

@@ -9,26 +9,11 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests/RE
 """Every page that people read."""
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_SESSION = re.compile(r"<!-- session -->\n```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_SMOKE = re.compile(r"<!-- smoke -->\n +```sh\n(.*?)^ +```$", re.DOTALL | re.MULTILINE)
 
 
 def read(page: Path) -> str:
     """Return the text of a page."""
     return page.read_text(encoding="utf-8")
-
-
-def session() -> str:
-    """Return the README's session as one shell script, which finds `API` and `KEY` in its environment."""
-    blocks = _SESSION.findall(read(ROOT / "README.md"))
-    assert blocks, "the README has no block marked as a session"
-    return "\n".join(blocks)
-
-
-def smoke_test() -> str:
-    """Return the smoke test of docs/reference/aws.md as a script, which finds `API` and `KEY` in its environment."""
-    (block,) = _SMOKE.findall(read(ROOT / "docs/reference/aws.md"))
-    return dedent(block)
 
 
 def prose(text: str) -> str:

@@ -1,5 +1,6 @@
 """A reader's terminal in front of a Timeball in memory: blocks are pasted into it, and its output is read."""
 
+import json
 import os
 import pty
 import queue
@@ -12,22 +13,26 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import httpx
 
-from tests.api.client import SECRET
+from tests.api.client import SECRET, sent_body
 from tests.console.server import ConsoleServer
 from tests.console.world import ScriptedTarget
 from tests.docs.commands import Commands
 from tests.docs.readme import ROOT
+from tests.docs.work_queue import ARN, WorkQueue
+from timeball.api.app import build_api
 from timeball.domain.attempts.callback_token import token_of
-from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget, SqsTarget
 from timeball.ports.target import Answer, Call
+from timeball.targets.aws.allowed import AllowedArn, AllowedArns
 from timeball.targets.calls import unanswered
+from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import answered
 
@@ -48,9 +53,13 @@ class LocalTarget(ScriptedTarget):
 
     own: str = ""
     """The address of the API in memory: a call of itself while it works would wait for itself."""
+    queue: WorkQueue = field(default_factory=WorkQueue)
+    """The queue of the targets of SQS."""
 
     async def call(self, call: Call) -> Answer:
         target = call.work.target
+        if isinstance(target, SqsTarget):
+            return self.queue.put(call, self.clock.now())
         if not isinstance(target, HttpTarget) or target.url.startswith(self.own):
             return await super().call(call)
         if urlsplit(target.url).hostname not in {"localhost", "127.0.0.1"}:
@@ -74,7 +83,17 @@ class PageServer(ConsoleServer):
     def __init__(self) -> None:
         super().__init__()
         target = LocalTarget(self.world.clock, own=self.base)
+        self.queue = target.queue
         self.world.target, self.world.service.target = target, cast("Any", target)
+        context, addresses = self.world.play.context(), parse_rules("127.0.0.0/8")
+        allowed = AllowedArns((AllowedArn("arn:*"),))
+        edge = replace(self.world.api.edge, context=context, console="", addresses=addresses, allowed=allowed)
+        self.world._handle = build_api(edge)
+
+    def advance(self, seconds: float) -> None:
+        """Let the engine work for so many seconds; then time stands still until workers have done what they got."""
+        super().advance(seconds)
+        self.queue.wait_for_workers()
 
     def now(self) -> int:
         """Return the present instant (ms) of this Timeball."""
@@ -86,6 +105,10 @@ class PageServer(ConsoleServer):
         if path.startswith(LATER):
             self.advance(float(path.removeprefix(LATER)))
             return 204, {}, b""
+        operation = str(event["headers"].get("x-amz-target", "")).removeprefix("AmazonSQS.")
+        if operation:
+            answer = self.queue.answer(operation, json.loads(sent_body(event)))
+            return 200, {"Content-Type": "application/x-amz-json-1.0"}, json.dumps(answer).encode()
         return super().answer(event)
 
     def _catch_up(self) -> None:
@@ -117,6 +140,7 @@ class Terminal:
     folder: Path
     port: int = field(default_factory=_free_port)
     """The free port that stands in for that of the pages."""
+    _saved: dict[str, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         commands = self.folder / ".commands"
@@ -153,7 +177,9 @@ class Terminal:
 
     def _addresses(self) -> dict[str, str]:
         url, key = self.server.base.rstrip("/"), self.server.keys["admin"]
-        return {"API": url, "KEY": key, "TIMEBALL_URL": url, "TIMEBALL_KEY": key}
+        queue = {"QUEUE_URL": f"{url}/123456789012/timeball-work", "QUEUE_ARN": ARN, "AWS_REGION": "eu-west-1"}
+        aws = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+        return {"TIMEBALL_URL": url, "TIMEBALL_KEY": key, **queue, **aws}
 
     def __exit__(self, *exception: object) -> None:
         self._commands.__exit__()
@@ -178,6 +204,7 @@ class Terminal:
 
     def save(self, name: str, text: str) -> None:
         """Save a block as a file."""
+        self._saved[name] = text
         (self.folder / name).write_text(self._placed(text))
 
     def paste(self, text: str, *, goes_on: bool = False) -> Output:
@@ -196,7 +223,8 @@ class Terminal:
         output = ""
         while (ended := re.search(rf"\r?\n{end}: (\d+)\r?\n", output)) is None:
             output += self._read.get(timeout=WITHIN_SECONDS)
-        if goes_on and PORT in text:
+        programs = [text, *(program for name, program in self._saved.items() if name in text)]
+        if goes_on and any(PORT in program for program in programs):
             self._wait_for_port()
         shown = _STYLE.sub("", output[: ended.start()]).replace("\r\n", "\n").replace(str(self.port), PORT)
         return Output(shown, int(ended[1]))

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import Block, Kind, blocks_of, tested_in
+from tests.docs.blocks import Block, Kind, blocks_of, runner_of
 from tests.docs.readme import ROOT, read
 from tests.docs.terminal import Output, PageServer, Terminal
 
 PAGES = sorted([*ROOT.glob("docs/start/*.md"), *ROOT.glob("docs/how-to/*.md"), ROOT / "README.md"])
-RUN_HERE = [page for page in PAGES if tested_in(page) is None]
+RUN_HERE = [page for page in PAGES if runner_of(page) is None]
 BLOCKS = [block for page in RUN_HERE for block in blocks_of(page)]
 ON_AWS = {"aws", "cdk"}
 """What a block begins with that AWS alone can answer."""
-BY_HAND = {"make run": "README.md"}
+BY_HAND = ("make run ", "make run\n", 'export PATH="$PWD/.venv/bin:$PATH"\nexport TIMEBALL_URL=…')
+"""What a block begins with that a person alone can type: the test has a Timeball already, and its address."""
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -72,7 +73,12 @@ def test_a_block_is_left_to_aws_only_if_it_asks_aws() -> None:
     assert [str(block) for block in left if not set(re.findall(r"[\w-]+", block.text)) & ON_AWS] == []
 
 
+def test_a_block_is_left_to_a_person_only_if_it_starts_a_timeball_or_names_its_address() -> None:
+    left = [block for block in BLOCKS if block.kind is Kind.BY_HAND]
+    assert [str(block) for block in left if not block.text.startswith(BY_HAND)] == []
+
+
 def test_every_test_that_a_page_names_for_its_blocks_reads_that_page() -> None:
     for page in PAGES:
-        if named := tested_in(page):
+        if named := runner_of(page):
             assert page.stem in read(ROOT / named), page

@@ -1,4 +1,4 @@
-"""docs/reference/aws.md: a move to another stage is confirmed with the number of shards of that stage."""
+"""docs/how-to/deploy.md: a move to another stage is confirmed with the number of shards of that stage."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from infra.settings import Settings
 from infra.stages import STAGES
 
-PAGE = Path(__file__).parents[2] / "docs/reference/aws.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/deploy.md"
 CONFIRMED = re.findall(r"timeball:stage=(\w+) -c timeball:confirm=(\w+)-(\d+)", PAGE.read_text())
 
 
