@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiClient
-from local.stage import Stage, run_stage
+from local.stage import run_local_stage
 from tests.end_to_end.steps import ask, until
+from timeball.dev.stage import Stage
 
 pytestmark = [pytest.mark.xdist_group("lifecycle"), pytest.mark.more]
 
 
 @pytest.fixture(scope="module")
 def told_stage() -> Iterator[Stage]:
-    with run_stage(overrides={"lifecycle_events": "run.failed,job.created"}) as stage:
+    with run_local_stage(overrides={"lifecycle_events": "run.failed,job.created"}) as stage:
         yield stage
 
 
