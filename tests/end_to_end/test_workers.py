@@ -6,6 +6,7 @@ Tests of long work replace the page's one function, and shorten the minute for w
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -133,3 +134,20 @@ def test_the_message_of_a_killed_worker_goes_to_another_and_the_run_ends_once(
     run = over(client, job)
     assert (run["status"], len(run["attempts"]), len(receiver.arrivals())) == ("succeeded", 1, 2)
     until(lambda: is_empty(account, queue))
+
+
+def test_the_worker_of_the_command_line_runs_a_command_and_drains(
+    client: ApiClient, account: Account, queue: str
+) -> None:
+    told = {**os.environ, **account.stage.emulator.client_environment, "TIMEBALL_URL": client.url}
+    code = "import json, os, sys; print(json.dumps([json.load(sys.stdin)['image'], os.environ['TIMEBALL_ATTEMPT']]))"
+    command = shlex.join([sys.executable, "-c", code])
+    arguments = ["worker", "--queue", account.queue_url(queue), "--exec", command]
+    with subprocess.Popen([sys.executable, "-m", "timeball", *arguments], env=told) as worker:
+        try:
+            run = over(client, submit(client, queue, {"image": 7}))
+            assert (run["status"], json.loads(run["result"]["body"])) == ("succeeded", [7, "1"])
+            until(lambda: is_empty(account, queue), otherwise="the message was not deleted")
+        finally:
+            worker.terminate()
+        assert worker.wait() == 0
