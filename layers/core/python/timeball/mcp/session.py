@@ -46,7 +46,7 @@ class ViewerSession:
             return self._session
 
     async def end(self) -> None:
-        """End the session; one that cannot be ended now ends by itself after an hour."""
+        """End the session; without an answer of the API it ends by itself after an hour."""
         session, self._session = self._session, None
         if session is not None:
             try:
