@@ -60,6 +60,19 @@ def test_each_post_has_a_key_of_its_own() -> None:
     assert server.seen[0].headers["idempotency-key"] != server.seen[1].headers["idempotency-key"]
 
 
+def test_a_program_that_begins_again_makes_nothing_twice(timeball: Timeball) -> None:
+    job = {"handler": "https://example.com/hook", "everySeconds": 60}
+    first = timeball.jobs.create(job, idempotency_key="import-7")
+    assert timeball.jobs.create(job, idempotency_key="import-7").id == first.id
+    run = timeball.jobs.trigger(first.id, idempotency_key="tonight")
+    assert timeball.jobs.trigger(first.id, idempotency_key="tonight").id == run.id
+    made = timeball.jobs.batch([job], idempotency_key="many").items[0].job
+    again = timeball.jobs.batch([job], idempotency_key="many").items[0].job
+    assert made is not None
+    assert again is not None
+    assert made.id == again.id
+
+
 def test_a_key_that_the_program_gives_is_sent_instead() -> None:
     with ScriptedServer([OK]) as server, client_of(server, StillClock()) as timeball:
         timeball.request("POST", "/v1/jobs", {}, headers={"idempotency-key": "import-7"})

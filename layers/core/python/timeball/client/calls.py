@@ -65,6 +65,11 @@ def matching(version: int | None) -> dict[str, str]:
     return {} if version is None else {"If-Match": f'"{version}"'}
 
 
+def keyed(idempotency_key: str | None) -> dict[str, str]:
+    """Return the header of a request that the program itself repeats; without a key each call has another one."""
+    return {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+
+
 def span(from_: datetime | None, to: datetime | None) -> dict[str, object]:
     """Return the parameters of a range of time."""
     return {"from": from_, "to": to}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from timeball.client.aio.handles import AsyncRunHandle
 from timeball.client.aio.pages import AsyncPages
 from timeball.client.aio.sender import AsyncSender
-from timeball.client.calls import Call, matching, path_of, span
+from timeball.client.calls import Call, keyed, matching, path_of, span
 from timeball.client.models import (
     BatchAnswer,
     ChangeAnswer,
@@ -40,14 +40,17 @@ class AsyncJobs:
         headers = {"If-None-Match": "*"} if only_new else matching(if_version)
         return JobAnswer(await self.sender.json("PUT", path_of("jobs", job_id), job, headers=headers))
 
-    async def create(self, job: JobLike) -> JobAnswer:
-        """Create a job under an id that the API chooses."""
-        return JobAnswer(await self.sender.json("POST", path_of("jobs"), job))
+    async def create(self, job: JobLike, *, idempotency_key: str | None = None) -> JobAnswer:
+        """Create a job under an id that the API chooses; the same key and job again create no second one."""
+        return JobAnswer(await self.sender.json("POST", path_of("jobs"), job, headers=keyed(idempotency_key)))
 
-    async def batch(self, jobs: Sequence[JobLike] | Mapping[str, JobLike]) -> BatchAnswer:
+    async def batch(
+        self, jobs: Sequence[JobLike] | Mapping[str, JobLike], *, idempotency_key: str | None = None
+    ) -> BatchAnswer:
         """Create up to a hundred jobs with a result for each; a mapping gives their ids, and replaces those jobs."""
         items = jobs if not isinstance(jobs, Mapping) else [_Named(name, job).to_json() for name, job in jobs.items()]
-        return BatchAnswer(await self.sender.json("POST", path_of("jobs", verb="batch"), {"jobs": items}))
+        path, headers = path_of("jobs", verb="batch"), keyed(idempotency_key)
+        return BatchAnswer(await self.sender.json("POST", path, {"jobs": items}, headers=headers))
 
     async def get(self, job_id: str) -> JobAnswer:
         """Read a job, with its latest run."""
@@ -113,10 +116,13 @@ class AsyncJobs:
         path = path_of("jobs", job_id, verb)
         return JobAnswer(await self.sender.json("POST", path, headers=matching(if_version)))
 
-    async def trigger(self, job_id: str, *, payload: Given = UNSET, downstream: bool = False) -> AsyncRunHandle:
+    async def trigger(
+        self, job_id: str, *, payload: Given = UNSET, downstream: bool = False, idempotency_key: str | None = None
+    ) -> AsyncRunHandle:
         """Run a job now, beside its schedule; `downstream` also runs all jobs that depend on it."""
         body = {"payload": payload, **({"downstream": True} if downstream else {})}
-        answer = await self.sender.json("POST", path_of("jobs", job_id, "trigger"), body)
+        path, headers = path_of("jobs", job_id, "trigger"), keyed(idempotency_key)
+        answer = await self.sender.json("POST", path, body, headers=headers)
         return AsyncRunHandle(self.sender, RunAnswer(answer))
 
     async def delete(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from timeball.client.calls import Call, matching, path_of, span
+from timeball.client.calls import Call, keyed, matching, path_of, span
 from timeball.client.models import (
     BatchAnswer,
     ChangeAnswer,
@@ -39,14 +39,17 @@ class Jobs:
         headers = {"If-None-Match": "*"} if only_new else matching(if_version)
         return JobAnswer(self.sender.json("PUT", path_of("jobs", job_id), job, headers=headers))
 
-    def create(self, job: JobLike) -> JobAnswer:
-        """Create a job under an id that the API chooses."""
-        return JobAnswer(self.sender.json("POST", path_of("jobs"), job))
+    def create(self, job: JobLike, *, idempotency_key: str | None = None) -> JobAnswer:
+        """Create a job under an id that the API chooses; the same key and job again create no second one."""
+        return JobAnswer(self.sender.json("POST", path_of("jobs"), job, headers=keyed(idempotency_key)))
 
-    def batch(self, jobs: Sequence[JobLike] | Mapping[str, JobLike]) -> BatchAnswer:
+    def batch(
+        self, jobs: Sequence[JobLike] | Mapping[str, JobLike], *, idempotency_key: str | None = None
+    ) -> BatchAnswer:
         """Create up to a hundred jobs with a result for each; a mapping gives their ids, and replaces those jobs."""
         items = jobs if not isinstance(jobs, Mapping) else [_Named(name, job).to_json() for name, job in jobs.items()]
-        return BatchAnswer(self.sender.json("POST", path_of("jobs", verb="batch"), {"jobs": items}))
+        path, headers = path_of("jobs", verb="batch"), keyed(idempotency_key)
+        return BatchAnswer(self.sender.json("POST", path, {"jobs": items}, headers=headers))
 
     def get(self, job_id: str) -> JobAnswer:
         """Read a job, with its latest run."""
@@ -108,10 +111,13 @@ class Jobs:
         path = path_of("jobs", job_id, verb)
         return JobAnswer(self.sender.json("POST", path, headers=matching(if_version)))
 
-    def trigger(self, job_id: str, *, payload: Given = UNSET, downstream: bool = False) -> RunHandle:
+    def trigger(
+        self, job_id: str, *, payload: Given = UNSET, downstream: bool = False, idempotency_key: str | None = None
+    ) -> RunHandle:
         """Run a job now, beside its schedule; `downstream` also runs all jobs that depend on it."""
         body = {"payload": payload, **({"downstream": True} if downstream else {})}
-        answer = self.sender.json("POST", path_of("jobs", job_id, "trigger"), body)
+        path, headers = path_of("jobs", job_id, "trigger"), keyed(idempotency_key)
+        answer = self.sender.json("POST", path, body, headers=headers)
         return RunHandle(self.sender, RunAnswer(answer))
 
     def delete(
