@@ -25,6 +25,7 @@ NOT_DEPLOYED = {
     "timeball/cli",
     "timeball/client",
     "timeball/dev",
+    "timeball/cdk",
     "timeball/importing",
     "timeball/mcp",
     "timeball/rehearsal",

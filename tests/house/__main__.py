@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CODE = ("layers/core", "functions", "infra", "local")
 CORE = ROOT / "layers/core/python/timeball"
 API = CORE / "api"
-TOOLS = [CORE / name for name in ("cli", "client", "dev", "importing", "mcp", "rehearsal")]
+TOOLS = [CORE / name for name in ("cdk", "cli", "client", "dev", "importing", "mcp", "rehearsal")]
 """What users install on their own machines; nothing of it is deployed."""
 PROSE = {
     "code": ("layers/core", "functions", "infra", "local", "bench"),

@@ -214,7 +214,7 @@ def test_code_that_only_people_and_tests_use_is_not_deployed(task: Path) -> None
         "timeball/aws/dynamodb/store.py",
     } <= deployed
     of_makers = ("timeball/api/openapi/__main__", "timeball/testing")
-    of_users = ("__main__", "cli", "client", "dev", "importing", "mcp", "rehearsal")
+    of_users = ("__main__", "cdk", "cli", "client", "dev", "importing", "mcp", "rehearsal")
     of_the_console = ("functions/console", "timeball/console")
     unwanted = (*of_makers, *(f"timeball/{name}" for name in of_users), *of_the_console)
     assert not {path for path in deployed if path.startswith(unwanted)}
