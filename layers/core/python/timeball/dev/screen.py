@@ -1,7 +1,6 @@
 """The output for a person: each wait, the addresses, the use of each key, and the end."""
 
 import contextlib
-import json
 import shlex
 import signal
 import sys
@@ -81,8 +80,7 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 
 def _welcome(stage: Stage, ending: str) -> str:
-    page = {"type": "http", "method": "GET", "url": f"{stage.deployment.api_url}/healthz"}
-    job = json.dumps({"name": "hello", "target": page, "delaySeconds": 3})
+    address = f"TIMEBALL_URL={shlex.quote(stage.deployment.api_url)} TIMEBALL_KEY={shlex.quote(stage.key)}"
     return f"""
 Timeball runs on this machine.
 
@@ -93,11 +91,9 @@ Timeball runs on this machine.
           for tenants and their keys alone, at /v1/admin: no job needs it
   Logs    {stage.folder}
 {_console(stage)}
-Create a job that calls this API's health page in three seconds:
+Paste this into another terminal, and the command `timeball` works there; `timeball whoami` tries it:
 
-  curl -sS {shlex.quote(stage.deployment.api_url + "/v1/jobs")} \\
-    -H {shlex.quote(f"Authorization: Bearer {stage.key}")} -H 'Content-Type: application/json' \\
-    -d {shlex.quote(job)}
+  export {address}
 
 {ending}
 """
