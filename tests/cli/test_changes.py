@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.cli.commands import URL, Shell
@@ -337,3 +338,27 @@ def test_the_target_of_a_job_is_tried_with_its_payload(shell: Shell) -> None:
     shell.world.send("PUT", "/v1/jobs/secret", job)
     done = shell("test-call", "secret")
     assert (done.status, "whose values no answer shows" in done.stderr) == (5, True)
+
+
+def test_backfills_and_replays_show_how_far_they_are(busy: Shell) -> None:
+    between = ("--from", "10m", "--to", "5m")
+    done = busy("backfill", "create", "hello", *between, "--pace", "0", "--wait", terminal=True)
+    assert "5/5" in done.stderr
+    done = busy("failures", "replay", "--job", "broken", stdin="y\n", terminal=True)
+    assert "3/3" in done.stderr
+
+
+def test_a_folder_that_cannot_be_read_is_named(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    shell.environment["XDG_CONFIG_HOME"] = str(tmp_path / "file")
+    for arguments in (("logout",), ("profile", "list"), ("login", URL)):
+        done = shell(*arguments, stdin=shell.world.keys["viewer"])
+        assert (done.status, done.stdout) == (2, "")
+        assert str(tmp_path / "file") in done.stderr
+
+
+def test_a_login_at_a_web_page_keeps_nothing(shell: Shell) -> None:
+    page = httpx.MockTransport(lambda _: httpx.Response(200, html="<p>hello</p>"))
+    done = Shell(shell.world, shell.environment, transport=page)("login", URL, stdin="tb_x")
+    assert (done.status, "is no Timeball" in done.stderr) == (2, True)
+    assert not profiles_file(shell.environment).exists()

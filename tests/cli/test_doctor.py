@@ -166,3 +166,11 @@ def test_a_wrong_key_is_named(shell: Shell) -> None:
     done = shell("doctor")
     assert done.status == 1
     assert [row[:2] for row in done.rows] == [["ok", "reach"], ["wrong", "key"]]
+
+
+def test_a_web_page_in_place_of_the_api_is_named(shell: Shell) -> None:
+    page = httpx.MockTransport(lambda _: httpx.Response(200, html="<p>hello</p>"))
+    done = Shell(shell.world, shell.environment, transport=page)("doctor")
+    assert done.status == 1
+    assert done.rows[0][:2] == ["wrong", "reach"]
+    assert "What answers is no Timeball." in done.stdout

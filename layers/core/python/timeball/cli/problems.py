@@ -15,13 +15,15 @@ _BY_HTTP = {
 
 
 def explained(error: Exception) -> CommandError | None:
-    """Return the error of a command for an error of the client; None for a fault of the program."""
+    """Return the error of a command for an error of the client, or of a file; None for a fault of the program."""
     if isinstance(error, ApiError):
         return CommandError(_sentence(error), _status(error))
     if isinstance(error, ConfigurationError):
         return CommandError(str(error))
     if isinstance(error, TimeballError):
         return CommandError(str(error), Status.BAD)
+    if isinstance(error, OSError) and error.filename:
+        return CommandError(f"{error.filename}: {error.strerror}.")
     return None
 
 

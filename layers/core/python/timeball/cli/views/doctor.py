@@ -26,7 +26,7 @@ from timeball.cli.views.diagnoses import (
 )
 from timeball.client import Timeball
 from timeball.client.calls import Reply
-from timeball.client.errors import ApiError
+from timeball.client.errors import ApiError, error_of
 
 app = Commands("Name what is wrong with a Timeball, and how to mend it.")
 
@@ -77,9 +77,11 @@ def _examined(surroundings: Surroundings) -> Iterator[Diagnosis]:
 
 def _asked(client: Timeball, path: str) -> Reply | ApiError:
     try:
-        return client.send("GET", path)
+        reply = client.send("GET", path)
     except ApiError as error:
         return error
+    is_timeball = "json" in reply.headers.get("content-type", "")
+    return reply if is_timeball else error_of(404, {"detail": "What answers is no Timeball."})
 
 
 def _sent_at(reply: Reply) -> int | None:
