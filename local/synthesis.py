@@ -110,6 +110,7 @@ def _synthesize(context: Mapping[str, object], settings: Settings, kept: Path) -
         shutil.rmtree(app)
         write_assembly(made, template, facts, assets)
         made.rename(kept)
+        made.with_suffix(".log").unlink()
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise

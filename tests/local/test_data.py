@@ -30,7 +30,7 @@ def test_a_second_process_is_refused_while_the_first_uses_the_folder(tmp_path: P
     with (
         opened(tmp_path),
         pytest.raises(DataError, match=r"Another Timeball uses .*: end it, or name"),
-        opened(tmp_path),
+        opened(tmp_path, patience_seconds=0),
     ):
         pass
 

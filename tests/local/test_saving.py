@@ -71,3 +71,28 @@ def test_a_state_that_changes_while_it_is_copied_is_copied_again(tmp_path: Path)
     services.disturbed = 5
     asyncio.run(StateSaver(services.app(), services._write, tmp_path / "deployed").save())
     assert [name for name, _ in services.written[3:]] == ["lambda", "stepfunctions"]
+
+
+def test_nothing_is_saved_before_the_saved_state_is_restored(tmp_path: Path) -> None:
+    services = Services()
+    (tmp_path / "deployed").touch()
+    state = StateSaver(services.app(), services._write, tmp_path / "deployed")
+    before: list[tuple[str, Any]] = []
+
+    async def restoring(_scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        before.extend(services.written)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+
+    async def receive() -> Any:
+        while len(services.written) < 3:
+            await asyncio.sleep(0)
+
+    async def send(_message: Any) -> None:
+        pass
+
+    asyncio.run(state.saved_each(60, restoring)({"type": "lifespan"}, receive, send))
+    assert before == []
+    assert len(services.written) == 3

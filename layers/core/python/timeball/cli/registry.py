@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "dev": ("timeball.cli.dev", "Run a whole Timeball on this machine, without an account."),
     "login": ("timeball.cli.account.login", "Keep a URL and an API key as a profile."),
     "logout": ("timeball.cli.account.logout", "Forget the API key of a profile."),
     "whoami": ("timeball.cli.account.whoami", "Show the key, its role, its tenant and its limits."),

@@ -29,19 +29,31 @@ class ChildFailedError(RuntimeError):
 
 
 class Child:
-    """A running process that writes its output to a log file; leaving the context ends it."""
+    """A running process that writes its output to a log file; leaving the context ends it.
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path) -> None:
+    The standard input of the process ends when this one does, also when this one is killed.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        folder: Path,
+        log: Path,
+        inherited: Sequence[int] = (),
+    ) -> None:
         self.log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
                 env=dict(environment),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=inherited,
             )
         self.pid = self._process.pid
 
@@ -79,6 +91,8 @@ class Child:
             self._process.wait(_GRACE_SECONDS)
         self._signal(signal.SIGKILL)
         self._process.wait()
+        if self._process.stdin:
+            self._process.stdin.close()
 
     def _signal(self, number: signal.Signals) -> None:
         # The group outlives its leader as long as one of its children lives.

@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from timeball.dev.emulator import PersistentState, free_port
 _NOTE: Final = "timeball.json"
 _LOCK: Final = "lock"
 _STATE: Final = "aws"
+
+_PATIENCE_SECONDS: Final = 20.0
+_PAUSE_SECONDS: Final = 0.2
 
 
 class DataError(RuntimeError):
@@ -35,10 +39,12 @@ class Data:
     """The port of its emulator."""
     key: str
     """The key of its tenant; empty before the first deployment is finished."""
+    lock: int = -1
+    """The descriptor of the lock of the folder."""
 
     def kept(self) -> PersistentState:
         """Return what the emulator needs."""
-        return PersistentState(self.folder / _STATE, self.port)
+        return PersistentState(self.folder / _STATE, self.port, self.lock)
 
     def finish(self, key: str) -> None:
         """Note the key, and let the emulator save its state from now on."""
@@ -50,8 +56,11 @@ class Data:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[Data]:
-    """Open a folder, which is made if it does not exist; raise `DataError` if another process uses it or its port."""
+def opened(folder: Path, patience_seconds: float = _PATIENCE_SECONDS) -> Iterator[Data]:
+    """Open a folder, which is made if it does not exist; raise `DataError` if another process uses it or its port.
+
+    The emulator of a process that was killed may still save its state: wait that long for it.
+    """
     state = folder / _STATE
     try:
         state.mkdir(parents=True, exist_ok=True)
@@ -59,20 +68,29 @@ def opened(folder: Path) -> Iterator[Data]:
     except OSError as refused:
         raise DataError(f"{folder} cannot hold the data: {refused.strerror}. Name another folder.") from refused
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as taken:
-            raise DataError(f"Another Timeball uses {folder}: end it, or name another folder.") from taken
-        yield _read(folder, PersistentState(state, 0))
+        _take(lock, folder, time.monotonic() + patience_seconds)
+        yield _read(folder, PersistentState(state, 0), lock)
     finally:
         os.close(lock)
 
 
-def _read(folder: Path, state: PersistentState) -> Data:
+def _take(lock: int, folder: Path, until: float) -> None:
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            if time.monotonic() > until:
+                raise DataError(f"Another Timeball uses {folder}: end it, or name another folder.") from taken
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+def _read(folder: Path, state: PersistentState, lock: int) -> Data:
     """Return what an earlier run has left; of an unfinished one nothing is used."""
     note = folder / _NOTE
     if not (state.is_whole and note.exists()):
-        return Data(folder, free_port(), "")
+        return Data(folder, free_port(), "", lock)
     noted = json.loads(note.read_text())
     port = int(noted["port"])
     with socket.socket() as probe:
@@ -84,4 +102,4 @@ def _read(folder: Path, state: PersistentState) -> Data:
             raise DataError(
                 f"The data in {folder} belong to port {port}, which another program uses: end that program."
             ) from taken
-    return Data(folder, port, str(noted["key"]))
+    return Data(folder, port, str(noted["key"]), lock)

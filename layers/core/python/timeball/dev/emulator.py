@@ -38,6 +38,8 @@ class PersistentState:
     """The folder of the state; without the mark in it the emulator saves nothing."""
     port: int
     """The port, which the state names in many addresses: the same for the life of the folder."""
+    lock: int = -1
+    """The descriptor of a lock, which the emulator holds too: it may still save when this process has ended."""
 
     @property
     def is_whole(self) -> bool:
@@ -74,6 +76,7 @@ class Emulator:
             environment=self._own_environment(state),
             folder=state,
             log=self._folder / "emulator.log",
+            inherited=[self._kept.lock] if self._kept and self._kept.lock >= 0 else [],
         )
         return self
 

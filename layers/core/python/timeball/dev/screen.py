@@ -15,10 +15,11 @@ from types import FrameType
 from timeball.dev.child import ChildFailedError
 from timeball.dev.data import DataError
 from timeball.dev.deployment import DeploymentFailedError
+from timeball.dev.installation import InstallationError
 from timeball.dev.stage import Note, Stage, console_link
 from timeball.dev.warm import FunctionFailedError
 
-FAILURES = (FunctionFailedError, DeploymentFailedError, DataError)
+FAILURES = (FunctionFailedError, DeploymentFailedError, DataError, InstallationError)
 """Failures whose text says everything; that of a process has a log as well."""
 
 

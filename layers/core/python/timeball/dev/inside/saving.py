@@ -1,6 +1,7 @@
 """Save the emulator's state each minute: by itself it saves at a clean stop alone, so a kill would lose everything.
 
-Invariant: nothing is saved before the deployment is finished, so that no state holds half of a stack.
+Invariant: nothing is saved before the deployment is finished, so that no state holds half of a stack, and nothing
+before the emulator has restored what was saved.
 
 Two parts stay small. The functions and their layers never change between two deployments, and are megabytes: they are
 saved once and at the end. An execution of a state machine does not survive a restart: it is not saved at all.
@@ -68,12 +69,21 @@ class StateSaver:
                 await asyncio.sleep(seconds)
 
         async def saved(scope: _Message, receive: _Receive, send: _Send) -> None:
-            saving = asyncio.create_task(repeat()) if scope["type"] == "lifespan" else None
-            try:
+            if scope["type"] != "lifespan":
                 await application(scope, receive, send)
+                return
+            tasks = []
+
+            async def begin_when_restored(message: _Message) -> None:
+                if message["type"] == "lifespan.startup.complete":
+                    tasks.append(asyncio.create_task(repeat()))
+                await send(message)
+
+            try:
+                await application(scope, receive, begin_when_restored)
             finally:
-                if saving:
-                    saving.cancel()
+                for task in tasks:
+                    task.cancel()
 
         return saved
 
