@@ -75,7 +75,7 @@ def figures() -> dict[str, float]:
     with endpoint() as aws:
         idle, beside = measure("idle", aws), measure("ticks", aws)
         functions = ("scan", "execute", "api")
-        modules = ("functions.scan", "functions.execute", "timeball.api.app")
+        modules = ("functions.scan", "functions.execute", "functions.api")
         cold = {
             # The least of three, because the first may compile.
             f"import_cpu_ms_{name}": min(measure("imports", aws, module)["cpu_ms"] for _ in range(3))

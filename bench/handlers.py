@@ -129,8 +129,8 @@ def imports(_: Endpoint, module: str) -> Mapping[str, float]:
 
 def submit(endpoint: Endpoint) -> Mapping[str, float]:
     """Measure the API's handler for each created job: in its own request, and in batches of a hundred."""
+    from functions.api import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
     from tests.api.client import event_of  # noqa: PLC0415
-    from timeball.api.app import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
     from timeball.api.jobs.batches import MAX_JOBS  # noqa: PLC0415
 
     def asked(path: str, body: object, times: int) -> Measured:

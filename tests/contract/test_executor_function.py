@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from functions import api as app
 from functions import watch
 from functions.execute import handler
 from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
 from tests.contract.rows import NOW
-from timeball.api import app
 from timeball.aws.dynamodb.table.mapper import work_text
 from timeball.aws.dynamodb.table.schema import TENANTS
 from timeball.aws.executors import LambdaSuccessor
