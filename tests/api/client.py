@@ -28,6 +28,7 @@ from timeball.engine.events.receive import receive
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.tally import Tally
 from timeball.ports.due_index import Owner
+from timeball.testing import gateway
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_services import MemoryBus
 from timeball.testing.memory_store import MemoryStore, MemoryTenants
@@ -200,32 +201,13 @@ def event_of(
     key: str = "key_1",
     role: str = "admin",
 ) -> dict[str, Any]:
-    context = {} if tenant is None else {"tenant": tenant, "keyId": key, "role": role}
-    event: dict[str, Any] = {
-        "version": "2.0",
-        "routeKey": "$default",
-        "rawPath": path,
-        "rawQueryString": "",
-        "headers": {name.lower(): value for name, value in headers.items()},
-        "requestContext": {
-            "requestId": "request-1",
-            "stage": "$default",
-            "authorizer": {"lambda": context},
-            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
-        },
-        "isBase64Encoded": False,
-    }
-    if query:  # the gateway joins repeated values with commas
-        event["rawQueryString"] = urlencode(query, doseq=True, errors="surrogatepass")
-        event["queryStringParameters"] = {
-            name: text if isinstance(text, str) else ",".join(text) for name, text in query.items()
-        }
+    pairs = [(name, one) for name, text in query.items() for one in ([text] if isinstance(text, str) else text)]
+    event = gateway.event_of(method, path, headers, pairs)
+    event["rawQueryString"] = urlencode(query, doseq=True, errors="surrogatepass")
+    event["requestContext"]["authorizer"]["lambda"] = (
+        {} if tenant is None else {"tenant": tenant, "keyId": key, "role": role}
+    )
     return event
-
-
-def sent_body(answer: Mapping[str, Any]) -> bytes:
-    """Return the bytes that API Gateway sends for an answer."""
-    return base64.b64decode(answer["body"]) if answer["isBase64Encoded"] else answer["body"].encode()
 
 
 def _body(body: bytes, *, as_base64: bool) -> dict[str, Any]:

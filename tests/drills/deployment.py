@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, cast
 
 from tests.drills.judge import MINUTE_MS, Series
-from tests.engine.play import NOW, inline
+from tests.engine.play import NOW
 from tests.engine.skewed_clock import SkewedClock
 from tests.simulation.world.queue import UnrulyQueue
 from timeball.aws.sqs import UnreadableMessageError, parse_message
@@ -42,6 +42,7 @@ from timeball.ports.target import Answer, Call
 from timeball.ports.telemetry import Measurement
 from timeball.targets.envelope import facts_of
 from timeball.targets.http.verdict import answered
+from timeball.testing.at_work import inline
 from timeball.testing.faults import LIST_WRITES, each_port
 from timeball.testing.memory_queue import handed_out
 from timeball.testing.memory_store import MemoryStore

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from tests.engine.play import NOW, NotingCaller, Play, inline, spec
+from tests.engine.play import NOW, NotingCaller, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
@@ -11,6 +11,7 @@ from timeball.engine.execution.invocation import Term
 from timeball.ports.executors import Successor
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
+from timeball.testing.at_work import inline
 from timeball.testing.memory_queue import MemoryInbox, handed_out
 
 HANGS_MS = 200_000

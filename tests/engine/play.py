@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ParamSpec, TypeVar
 
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId, Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, Priority
@@ -19,7 +18,6 @@ from timeball.engine.execution.execute import execute
 from timeball.engine.execution.finish import Result
 from timeball.engine.execution.in_flight import call_of
 from timeball.engine.execution.invocation import Term
-from timeball.engine.runs.watch import recheck
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import CHUNK, ScanResult, scan
 from timeball.engine.tally import Tally
@@ -30,6 +28,7 @@ from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller, Executions, ExecutionStatus
 from timeball.targets.calls import unanswered
 from timeball.targets.http.verdict import answered
+from timeball.testing.at_work import inline, watch
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.memory_queue import MemoryQueue, handed_out
 from timeball.testing.memory_services import MemoryExecutions
@@ -45,14 +44,6 @@ PLAIN_RETRY = RetryPolicy(max_retries=3, base_seconds=5, jitter=Jitter.NONE)
 
 UNHEARD = 0
 """Stands for a status: the execution was started, but the answer was lost."""
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-
-async def inline(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Do blocking work inline: under a virtual clock it takes no time."""
-    return work(*args, **kwargs)
 
 
 def spec(name: str, timing: Timing | Schedule, retry: RetryPolicy = PLAIN_RETRY, timeout_seconds: int = 300) -> JobSpec:
@@ -217,11 +208,7 @@ class Play:
 
     def watch(self) -> int:
         """Process the watches that are due, and return how many runs were sent again."""
-        due, sent = self.queue.due_watches(), len(self.queue.sent)
-        for watch, gone in zip(due, recheck(self.context(), due), strict=True):
-            if gone:
-                self.queue.watches.remove(watch)
-        return len(self.queue.sent) - sent
+        return watch(self.context(), self.queue)
 
     def messages(self) -> list[tuple[RunId, int]]:
         """Return the messages of all queues, and from when each may be received."""

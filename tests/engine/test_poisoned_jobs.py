@@ -15,7 +15,7 @@ def _poisoned(service: Service) -> None:
     job = play.job(KEY)
     gone = with_spec(job, schedule=Schedule(Cron("* * * * *", "No/Where")))
     assert play.store.jobs.swap([Swap(job, gone)], play.clock.now())[0].done
-    service.is_executing = False
+    service.engine.is_executing = False
 
 
 def test_a_job_whose_time_zone_has_gone_can_be_cancelled(service: Service) -> None:
@@ -31,6 +31,6 @@ def test_a_job_whose_time_zone_has_gone_can_be_rescheduled(service: Service) -> 
     _poisoned(service)
     changed = reschedule(service.play, Every(3, at(3)))
     assert changed.outcome is ChangeOutcome.DONE
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(13))
     assert [fire for fire, _ in calls(service)] == [3, 6, 9, 12]

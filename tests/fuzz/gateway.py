@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from tests.api.client import Api, event_of, sent_body
+from tests.api.client import Api, event_of
+from timeball.testing.gateway import sent_body
 
 KEY = "tb_of_the_fuzzer"
 

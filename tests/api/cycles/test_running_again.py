@@ -107,7 +107,7 @@ def test_trigger_rules_are_decided_anew(first: JobSpec) -> None:
 @BOTH
 def test_a_cycle_with_a_run_under_way_is_refused_and_the_answer_names_that_run(first: JobSpec) -> None:
     with Graph(first, *DIAMOND, failing="b") as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         api = api_of(graph)
         answer = rerun(api, "all")
@@ -145,10 +145,10 @@ def test_a_cancelled_job_stays_cancelled_and_counts_by_the_trigger_rules(first: 
 
 def test_a_cancelled_run_runs_again_if_its_job_may() -> None:
     with Graph(OFTEN, node("b", "a")) as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         cancel_runs(graph.play.context(), [graph.run("a").id])
-        graph.service.is_executing = True
+        graph.service.engine.is_executing = True
         graph.until(10)
         api = api_of(graph)
         assert states(api, "a") == {"a": "cancelled", "b": "skipped"}

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from tests.api.client import Api, event_of, sent_body
+from tests.api.client import Api, event_of
+from timeball.testing.gateway import sent_body
 
 pytestmark = pytest.mark.more
 

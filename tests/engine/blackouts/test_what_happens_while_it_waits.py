@@ -131,9 +131,9 @@ def test_an_outage_over_the_moved_start_is_caught_up_like_any_other(
 
 def test_an_outage_over_the_fire_time_alone_does_not_make_a_moved_run_late(service: Service) -> None:
     begin(service, "23", catch_up=CatchUp(CatchUpPolicy.SKIP))
-    service.is_scanning = False
+    service.engine.is_scanning = False
     service.until(at("24 07:00"))
-    service.is_scanning = True
+    service.engine.is_scanning = True
     service.until(at("24 08:30"))
     assert calls(service) == [("23 08:00", "24 08:00")]
 
@@ -201,9 +201,9 @@ def test_catch_up_under_another_schedule_does_not_wait_for_a_moved_start(service
     begin(service, *(str(day) for day in range(23, 28)))
     service.until(at("23 12:00"))
     patch(service, schedule=Schedule(Cron("* * * * *", BERLIN)), calendar=None)
-    service.is_scanning = False
+    service.engine.is_scanning = False
     service.until(at("23 12:30"))
-    service.is_scanning = True
+    service.engine.is_scanning = True
     service.until(at("23 12:31"))
     assert ("23 12:28", "23 12:30") in calls(service)
 

@@ -159,10 +159,10 @@ def test_fires_caught_up_at_the_resume_run_however_late_the_executors_are(
     service.until(at(1))
     pause(play.context(), [(KEY, None)])
     service.until(at(75))  # the fire of second 4 was withdrawn, and that of second 64 has no row
-    service.is_executing = False
+    service.engine.is_executing = False
     resume(play.context(), [(KEY, None)])
     service.until(at(75 + behind_seconds))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(90 + behind_seconds))
     ran = ("succeeded", None)
     assert [ledger(play)[fire] for fire in (4, 64)] == [ran, ran]

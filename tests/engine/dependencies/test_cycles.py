@@ -74,10 +74,10 @@ def test_a_run_that_is_marked_as_succeeded_lets_its_cycle_go_on() -> None:
 
 def test_a_cancelled_run_skips_its_childs_cycle_unless_the_rule_counts_it_as_done() -> None:
     with Graph(recurring("a"), node("b", "a"), node("c", "a", TriggerRule.ALL_DONE)) as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         cancel_runs(graph.play.context(), [run_id("a")])
-        graph.service.is_executing = True
+        graph.service.engine.is_executing = True
         graph.until(10)
         assert cycle(graph, "b", 0) == ("skipped", Reason.PARENT_CANCELLED)
         assert cycle(graph, "c", 0) == ("succeeded", None)
@@ -85,7 +85,7 @@ def test_a_cancelled_run_skips_its_childs_cycle_unless_the_rule_counts_it_as_don
 
 def test_only_the_cycle_that_waits_too_long_is_skipped() -> None:
     with Graph(recurring("a"), node("b", "a", timeout=30)) as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         graph.until(45)
         assert cycle(graph, "b", 0) == ("skipped", Reason.DEPENDENCY_TIMEOUT)

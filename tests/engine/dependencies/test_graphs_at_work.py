@@ -123,7 +123,7 @@ def test_the_cancel_of_a_parent_counts_as_the_rule_says(rule: TriggerRule, statu
 
 def test_the_cancel_of_a_parents_run_counts_as_the_rule_says() -> None:
     with Graph(node("a"), node("b", "a")) as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         cancel_runs(graph.play.context(), [RunId(key("a"), BEGIN, Origin.SCHEDULE)])
         graph.until(20)
@@ -218,7 +218,7 @@ def test_an_ended_job_notifies_its_children_although_it_is_paused() -> None:
 def test_a_dead_job_whose_retry_is_cancelled_is_cancelled_and_no_longer_blocks_others() -> None:
     with Graph(node("a"), node("b", "a"), node("c", "a", ALL_DONE), failing="a") as graph:
         graph.until(20)
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.retry("a")
         cancel_runs(graph.play.context(), [RunId(key("a"), BEGIN, Origin.SCHEDULE)])
         graph.until(30)

@@ -124,10 +124,10 @@ def test_a_retry_of_the_failed_cycle_lets_the_run_go_on() -> None:
 def test_skipped_and_cancelled_runs_are_no_latest_cycles() -> None:
     with Graph(recurring("a"), judging("b", "a", evolve(SELDOM, anchor_at=BEGIN + 30 * SECOND_MS))) as graph:
         graph.until(15)
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(PERIOD + 1)
         cancel_runs(graph.play.context(), [run_id("a", 1)])
-        graph.service.is_executing = True
+        graph.service.engine.is_executing = True
         graph.until(35)
         assert [state for state, _ in ended(graph, "a")] == ["succeeded", "cancelled"]
         assert ended(graph, "b") == [("succeeded", None)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.engine.hanging import HANGS_MS, Hangs, NotingInbox
-from tests.engine.play import NOW, Play, inline, spec
+from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.time.instants import SECOND_MS
@@ -13,6 +13,7 @@ from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.execution.more_messages import ABOVE_EVERY_MS
 from timeball.ports.queue import Delivery
+from timeball.testing.at_work import inline
 from timeball.testing.memory_queue import MemoryInbox, handed_out
 from timeball.testing.virtual_clock import VirtualClock
 

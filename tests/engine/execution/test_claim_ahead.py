@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from tests.engine.play import NOW, Play, inline, spec
+from tests.engine.play import NOW, Play, spec
 from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, EARLIEST_CLAIM_MS
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
@@ -19,6 +19,7 @@ from timeball.engine.execution.acknowledge import waves_of
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
 from timeball.ports.queue import Delivery, Inbox
+from timeball.testing.at_work import inline
 from timeball.testing.memory_queue import MemoryInbox
 
 _P = ParamSpec("_P")

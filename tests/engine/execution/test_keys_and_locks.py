@@ -98,7 +98,7 @@ def test_a_run_whose_executor_died_releases_its_slot_while_it_waits_for_its_lock
     service.play.store_jobs([job])
     service.until(at(12))
     service.kill_executors()
-    service.is_executing = False
+    service.engine.is_executing = False
     _patch(service, replace(job, overlap=OverlapPolicy.QUEUE_ONE))
     service.until(at(42))
     deliveries = [one for one in service.play.queue.receive("normal") if one.run.fire_at > at(30)]
@@ -106,7 +106,7 @@ def test_a_run_whose_executor_died_releases_its_slot_while_it_waits_for_its_lock
         claim(service.play.context(), [one.run for one in deliveries], "another")[0].decision.action
         is ClaimAction.LINE_UP
     )
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(300))
     assert len(_begun(service, "job")) >= 6
 

@@ -7,7 +7,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from tests.engine.play import NOW, PLAIN_RETRY, NotingCaller, Play, inline, spec
+from tests.engine.play import NOW, PLAIN_RETRY, NotingCaller, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
@@ -22,6 +22,7 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery, Inbox
 from timeball.ports.rows import Swap
 from timeball.ports.target import Answer, Call
+from timeball.testing.at_work import inline
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_queue import handed_out
 

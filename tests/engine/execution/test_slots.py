@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.engine.hanging import HANGS_MS, Hangs, called
-from tests.engine.play import NOW, Play, inline, spec
+from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.sharing.capacity import CAPACITY, MINIMUMS
@@ -15,6 +15,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Offload, Term
+from timeball.testing.at_work import inline
 from timeball.testing.memory_queue import handed_out
 
 

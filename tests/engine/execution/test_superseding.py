@@ -41,9 +41,9 @@ def begin(
 
 def test_only_the_newest_run_that_waits_for_an_executor_starts(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(30)))
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(35))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(40))
     assert ledger(service.play) == {0: REPLACED, 10: REPLACED, 20: REPLACED, 30: RAN}
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -51,9 +51,9 @@ def test_only_the_newest_run_that_waits_for_an_executor_starts(service: Service)
 
 def test_without_the_policy_all_runs_start(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(20)), supersede=False)
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(25))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(30))
     assert set(ledger(service.play).values()) == {RAN}
 
@@ -93,11 +93,11 @@ def test_a_manual_run_replaces_a_waiting_one_and_is_replaced_by_the_next_fire(
     service: Service, overlap: OverlapPolicy
 ) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(10)), 0, overlap)
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(5))
     trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(20))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(40))
     by_hand = [run for run in service.play.runs(KEY) if run.id.origin is Origin.MANUAL]
     assert ledger(service.play) == {0: REPLACED, 10: RAN}
@@ -107,10 +107,10 @@ def test_a_manual_run_replaces_a_waiting_one_and_is_replaced_by_the_next_fire(
 
 def test_a_one_off_whose_run_is_replaced_manually_is_skipped(service: Service) -> None:
     begin(service, At(at(0)))
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(2))
     trigger(service.play.context(), [Trigger(KEY)])
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(20))
     assert ledger(service.play) == {0: REPLACED}
     assert service.play.job(KEY).status is JobStatus.SKIPPED

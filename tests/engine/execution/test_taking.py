@@ -4,13 +4,14 @@ import asyncio
 from collections import Counter
 
 from tests.engine.hanging import HANGS_MS, NotingInbox, called, executed, played
-from tests.engine.play import NOW, inline
+from tests.engine.play import NOW
 from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.more_messages import LOOK_EVERY_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
+from timeball.testing.at_work import inline
 from timeball.testing.memory_queue import MemoryInbox
 
 

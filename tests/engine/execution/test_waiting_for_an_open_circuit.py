@@ -45,10 +45,10 @@ def _without_executors(service: Service) -> None:
     service.play.store_jobs([spec("job", At(at(1)), TEN_MINUTES)])
     _rest(service, at(30))
     service.until(at(5))
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(1200))
     _rest(service, at(1230))
-    service.is_executing = True
+    service.engine.is_executing = True
 
 
 def _parked(service: Service) -> None:

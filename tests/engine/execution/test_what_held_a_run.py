@@ -152,9 +152,9 @@ def test_the_wait_of_a_one_off_for_a_resume_counts_as_frozen(service: Service) -
 def test_a_fire_that_is_caught_up_has_no_lateness_and_counts_as_started(service: Service) -> None:
     catch_up = CatchUp(CatchUpPolicy.ALL, max_runs=5)
     service.play.store_jobs([replace(spec("job", Schedule(Every(10, NOW), end_at=at(30))), catch_up=catch_up)])
-    service.is_scanning = False
+    service.engine.is_scanning = False
     service.until(at(200))
-    service.is_scanning = True
+    service.engine.is_scanning = True
     service.until(at(230))
     runs = service.play.runs(KEY)
     assert len(runs) == 4
@@ -165,9 +165,9 @@ def test_a_fire_that_is_caught_up_has_no_lateness_and_counts_as_started(service:
 
 def test_a_run_that_starts_late_for_lack_of_executors_is_late(service: Service) -> None:
     service.play.store_jobs([spec("job", Every(600, at(10)))])
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(40))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(60))
     run = _one(service)
     assert run.lateness_ms is not None

@@ -26,9 +26,9 @@ from timeball.ports.rows import Swap
 def test_a_run_that_has_not_started_in_time_is_late_even_if_nothing_starts(service: Service) -> None:
     begin(service, Notify(on_late=LATE, late_after_seconds=20))
     service.until(at(50))
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(85))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(88))
     assert [(name, what["reason"], what["runId"]) for name, what in told(service)] == [
         ("late", "not_started", f"job.{at(60)}.s")
@@ -62,7 +62,7 @@ def test_a_notice_that_was_begun_is_sent_although_its_run_was_frozen_since(servi
     """A scan found the run late, wrote the notice's row and died. The next scan finds the row, and sends it."""
     begin(service, Notify(on_late=LATE, late_after_seconds=20))
     service.until(at(50))
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(79))
     (notice,) = notices(service)
     context = service.play.context()
@@ -71,7 +71,7 @@ def test_a_notice_that_was_begun_is_sent_although_its_run_was_frozen_since(servi
     (run,) = service.play.runs(KEY)
     context.store.runs.swap([Swap(run, frozen(run, at(3600)))], at(81))
     service.until(at(90))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(95))
     assert [what["runId"] for name, what in told(service) if name == "late"] == [str(run.id)]
 
@@ -79,9 +79,9 @@ def test_a_notice_that_was_begun_is_sent_although_its_run_was_frozen_since(servi
 def test_fires_that_were_missed_for_lack_of_scans_are_late(service: Service) -> None:
     begin(service, Notify(on_late=LATE, late_after_seconds=20))
     service.until(at(50))
-    service.is_scanning = False
+    service.engine.is_scanning = False
     service.until(at(20 * 60 + 30))
-    service.is_scanning = True
+    service.engine.is_scanning = True
     service.until(at(20 * 60 + 50))
     ranges = [run.id for run in service.play.runs(KEY) if run.last_fire_at is not None]
     assert len(ranges) == 1
@@ -136,9 +136,9 @@ def test_a_run_that_its_calendar_moves_is_late_only_after_its_moved_start(servic
     service.play.store_jobs([replace(daily, notify=Notify(on_late=LATE, late_after_seconds=20))])
     service.until(at(86_400 - 60))
     assert names(service) == []
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(86_400 + 120))
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(86_400 + 150))
     assert [what["runId"] for _, what in told(service)][:1] == [f"job.{at(60)}.s"]
 

@@ -99,7 +99,7 @@ def story(number: int) -> Iterator[Loss]:
     draw = Random(f"loss {number}")  # noqa: S311 - a story must be replayable
     with Service(Play(at=NOW - draw.randrange(MINUTE_MS))) as service:
         play, store = service.play, _rows(service.play)
-        service.is_watching = True
+        service.engine.is_watching = True
         service.target.takes = lambda call: _answer(service, Random(f"{number} {call.run} {call.attempt}"))  # noqa: S311
         specs = [_spec(draw, one, play.clock.now()) for one in range(4)]
         jobs = play.store_jobs(specs)

@@ -78,12 +78,12 @@ SLOPPY = (node("b", "a"), node("c", "b", TriggerRule.ALL_DONE), node("d", "c"))
 @BOTH
 def test_a_run_under_way_is_waited_for_and_its_children_run_after_it(first: JobSpec) -> None:
     with Graph(first, *SLOPPY) as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         create_operation(graph.play.context(), rerun_of(graph, *"abcd"))
         graph.until(9)
         assert (standing(graph).status, standing(graph).position) == (OperationStatus.RUNNING, 0)
-        graph.service.is_executing = True
+        graph.service.engine.is_executing = True
         graph.until(60)
         assert standing(graph).status is OperationStatus.SUCCEEDED
         assert (graph.run("a").attempt, [*dict.fromkeys(graph.called[::-1])]) == (2, [*"dcba"]), graph.called
@@ -92,7 +92,7 @@ def test_a_run_under_way_is_waited_for_and_its_children_run_after_it(first: JobS
 @BOTH
 def test_a_run_that_stays_under_way_is_recorded_as_failed(first: JobSpec) -> None:
     with Graph(first, *SLOPPY) as graph:
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         graph.until(1)
         create_operation(graph.play.context(), rerun_of(graph, "a"))
         graph.until(6 * MINUTE_MS // 1_000)
@@ -117,12 +117,12 @@ def test_the_late_effects_of_its_first_end_do_not_end_a_job_that_runs_again() ->
     with Graph(node("a"), node("b", "a")) as graph:
         graph.until(10)
         late = [(graph.run(name), graph.job(name)) for name in "ab"]
-        graph.service.is_executing = False
+        graph.service.engine.is_executing = False
         create_operation(graph.play.context(), rerun_of(graph, "a", "b"))
         graph.until(15)
         apply_effects(graph.play.context(), late)
         assert graph.statuses() == {"a": "pending", "b": "pending"}
-        graph.service.is_executing = True
+        graph.service.engine.is_executing = True
         graph.until(40)
         assert graph.statuses() == {"a": "completed", "b": "completed"}
         assert [graph.run(name).attempt for name in "ab"] == [2, 2]

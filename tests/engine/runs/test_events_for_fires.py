@@ -139,11 +139,11 @@ def test_a_repeated_event_counts_once(shop: Shop) -> None:
 
 def test_each_missed_fire_that_is_caught_up_has_the_event_before_it(shop: Shop) -> None:
     shop.begin(catch_up=CatchUp(CatchUpPolicy.ALL, 10, 3_600))
-    shop.service.is_scanning = False
+    shop.service.engine.is_scanning = False
     for name, seconds in (("a", 5), ("b", 25), ("c", 26)):
         shop.send(name, seconds)
     shop.service.until(at(300))
-    shop.service.is_scanning = True
+    shop.service.engine.is_scanning = True
     shop.service.until(at(400))
     assert shop.events() == [(10, "a"), (30, "c")]
     assert ledger(shop.play) == {0: SKIPPED, 10: RAN, 20: SKIPPED, 30: RAN, 40: SKIPPED}

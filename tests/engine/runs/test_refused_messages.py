@@ -107,7 +107,7 @@ def test_every_run_is_called_once_although_every_second_message_is_refused(
 
     queue.takes_watch, queue.takes_run = (takes, queue.takes_run) if what == "watches" else (queue.takes_watch, takes)
     with Service(play) as service:
-        service.is_watching = True
+        service.engine.is_watching = True
         service.target.takes = lambda _: 7_000
         way(play)
         service.until(at(600))

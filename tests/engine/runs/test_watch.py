@@ -86,13 +86,13 @@ def test_a_run_whose_executor_died_before_it_hid_the_message_starts_within_a_min
 
 def test_a_purge_of_a_recurring_jobs_messages_loses_none_of_its_fires() -> None:
     with Service(Play()) as service:
-        service.is_watching = True
+        service.engine.is_watching = True
         begin(service, OverlapPolicy.ALLOW, Every(2, at(0) - 250), 0.1)
         service.until(at(31))
-        service.is_executing = False
+        service.engine.is_executing = False
         service.until(at(60))
         service.play.queue.purge()
-        service.is_executing = True
+        service.engine.is_executing = True
         service.until(at(120))
         due = [at(second) - 250 for second in range(2, 121, 2)]
         assert sorted({call.run.fire_at for _, call in service.target.calls}) == due
@@ -101,7 +101,7 @@ def test_a_purge_of_a_recurring_jobs_messages_loses_none_of_its_fires() -> None:
 
 def test_a_run_under_way_is_checked_less_and_less_often_and_never_sent_again() -> None:
     with Service(Play()) as service:
-        service.is_watching = True
+        service.engine.is_watching = True
         begin(service, OverlapPolicy.ALLOW, At(NOW), 600)
         service.until(at(1))
         looks = []

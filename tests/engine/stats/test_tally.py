@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.engine.play import NOW, Play, inline, spec
+from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
@@ -17,6 +17,7 @@ from timeball.engine.stats import read_windows
 from timeball.engine.tally import FLUSH_MS, Tally, flush_on
 from timeball.ports.errors import UnavailableError
 from timeball.ports.telemetry import Measurement
+from timeball.testing.at_work import inline
 from timeball.testing.memory_kept import MemoryUsage
 from timeball.testing.memory_rows import Memory
 
