@@ -1,14 +1,11 @@
 """The API and the engine in memory, behind both transports of httpx, and clocks that move the engine's."""
 
-import base64
-from typing import Any
-
 import httpx
 
-from tests.api.client import event_of, sent_body
 from tests.console.world import World
 from timeball.client import AsyncTimeball, Timeball
 from timeball.domain.time.instants import SECOND_MS
+from timeball.rehearsal.transport import MemoryTransport
 
 URL = "http://timeball.test"
 
@@ -19,23 +16,15 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     def __init__(self, world: World) -> None:
         self.world = world
         self.asked: list[httpx.Request] = []
+        self._memory = MemoryTransport(world.handle)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._answer(request, request.read())
+        self.asked.append(request)
+        return self._memory.handle_request(request)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return self._answer(request, await request.aread())
-
-    def _answer(self, request: httpx.Request, body: bytes) -> httpx.Response:
         self.asked.append(request)
-        query: dict[str, Any] = {}
-        for name, value in request.url.params.multi_items():
-            query.setdefault(name, []).append(value)
-        event = event_of(request.method, request.url.path, None, dict(request.headers), query)
-        if body:
-            event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-        answer = self.world.handle(event)
-        return httpx.Response(answer["statusCode"], headers=answer["headers"], content=sent_body(answer))
+        return await self._memory.handle_async_request(request)
 
 
 class WorldClock:

@@ -5,7 +5,6 @@ with `--virtual` it stands: a test moves it by `advance`.
 """
 
 import argparse
-import base64
 import sys
 import threading
 import time
@@ -18,12 +17,13 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 from wsgiref.handlers import format_date_time
 
-from tests.api.client import Answer, event_of, sent_body
+from tests.api.client import Answer
 from tests.console.seeds import PLAYED_SECONDS, SEEDS
 from tests.console.world import STARTS_AT, World
 from timeball.console.packing import ServedFile, pack, served_in, unpack
 from timeball.console.serving import PREFIX, answer
 from timeball.domain.time.instants import SECOND_MS
+from timeball.testing.gateway import event_of, sent_body
 
 FOLDER = Path(__file__).parents[2] / "console"
 
@@ -176,12 +176,9 @@ def _handler_of(server: ConsoleServer) -> type[BaseHTTPRequestHandler]:
 def _event(method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> dict[str, Any]:
     """Return the event that API Gateway makes of a request."""
     parts = urlsplit(target)
-    query: dict[str, list[str]] = {}
-    for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        query.setdefault(name, []).append(value)
-    event = event_of(method, unquote(parts.path), None, {**dict(headers), "X-Forwarded-Proto": "http"}, query)
-    event["rawQueryString"] = parts.query
-    return event | ({"body": base64.b64encode(body).decode(), "isBase64Encoded": True} if body else {})
+    sent = {**dict(headers), "X-Forwarded-Proto": "http"}
+    event = event_of(method, unquote(parts.path), sent, parse_qsl(parts.query, keep_blank_values=True), body)
+    return event | {"rawQueryString": parts.query}
 
 
 def main(arguments: list[str]) -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from infra.vendor import ROOT as VENDOR
 from infra.vendor import VENDORED
-from tests.api.client import event_of, sent_body
+from tests.api.client import event_of
 from timeball.console.packing import ServedFile, pack, served_in, unpack
 from timeball.console.serving import HEADERS, answer
+from timeball.testing.gateway import sent_body
 
 INDEX = '<link rel="stylesheet" href="DIGEST/a.css"><script type="module" src="DIGEST/lib/a.js"></script>'
 SCRIPT = "export const one = 1;\n"

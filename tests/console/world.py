@@ -7,35 +7,24 @@ answers 202 and never reports, `/say/…` answers with the decoded rest of the p
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from aws_lambda_powertools.utilities.typing import LambdaContext
-
-from tests.api.client import OPERATING, Answer, Api, event_of
-from tests.engine.play import Play
-from tests.engine.service import Service
-from timeball.api.app import build_api
-from timeball.api.authorizer import Authorizer
-from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
+from tests.api.client import OPERATING, Answer, event_of
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 from timeball.engine.context import Rules
-from timeball.ports.due_index import Owner
 from timeball.ports.target import Answer as TargetAnswer
 from timeball.ports.target import Call
+from timeball.rehearsal.in_memory import Event, InMemory
 from timeball.targets.aws.allowed import NONE_ALLOWED, AllowedArns
-from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.verdict import ACCEPTED, answered
-from timeball.testing.memory_store import MemoryStore
+from timeball.testing.recorders import MemoryTrials
 from timeball.testing.virtual_clock import VirtualClock
 
 STARTS_AT = parse_instant("2026-11-23T09:30:00Z")
 """A Monday morning."""
-
-Event = dict[str, Any]
 
 
 @dataclass
@@ -79,38 +68,15 @@ class World:
     """The API in memory with its authorizer, and an engine that works when the clock is moved by `until`."""
 
     def __init__(self, at: int = STARTS_AT, allowed: AllowedArns = NONE_ALLOWED) -> None:
-        self.store = MemoryStore()
-        self.play = Play(self.store, at, Rules(shards=1, runs_per_message=1))
-        self.clock = self.play.clock
-        self.target = ScriptedTarget(self.clock)
-        self.service = Service(self.play)
-        self.service.target = cast("Any", self.target)
-        self.service.is_watching = True
-        self.api = Api(self.store, self.clock)
-        addresses = parse_rules("127.0.0.0/8")
-        edge = replace(self.api.edge, context=self.play.context(), console="", addresses=addresses, allowed=allowed)
-        self._handle = build_api(edge)
-        self._authorize = Authorizer(self.api.tenants, self.clock)
-        self.keys = {role.value: self._key(role, number) for number, role in enumerate(Role)}
-        self._requests = 0
-        self._engine = ThreadPoolExecutor(1)
-        self._note_tick()
-
-    def _key(self, role: Role, number: int) -> str:
-        text = fresh_key(OPERATING, (number + 1).to_bytes(32))
-        key = Key(id_in(text) or "", hash_of(text), role, self.clock.now(), name=f"The {role.value} of the tests")
-        self.api.tenants.keys.insert([key], self.clock.now())
-        return text
+        rules = Rules(shards=1, runs_per_message=1)
+        trials = MemoryTrials()
+        self.memory = InMemory(at, (OPERATING, "globex"), rules, console="", trials=trials, allowed=allowed)
+        self.store, self.clock, self.keys = self.memory.store, self.memory.clock, self.memory.keys
+        self.target = self.memory.caller = ScriptedTarget(self.clock)
 
     def handle(self, event: Event) -> Mapping[str, Any]:
         """Answer an event of the HTTP API that has no authorizer's answer yet."""
-        self._requests += 1
-        event["requestContext"]["requestId"] = f"request-{self._requests}"
-        found = self._authorize(event)
-        if not found["isAuthorized"]:
-            return {"statusCode": 403, "headers": {}, "body": '{"message":"Forbidden"}', "isBase64Encoded": False}
-        event["requestContext"]["authorizer"]["lambda"] = found["context"]
-        return self._handle(event, LambdaContext())
+        return self.memory.handle(event)
 
     def call(
         self,
@@ -144,22 +110,12 @@ class World:
 
     def until(self, at: int) -> None:
         """Let the engine work until an instant (ms)."""
-        if at > self.clock.now():
-            self.api.receive()
-            # A thread of its own: that of a test may have an event loop, with which a browser is steered.
-            self._engine.submit(self.service.until, at).result()
-            self._note_tick()
+        self.memory.until(at)
 
     def advance(self, seconds: float) -> None:
         """Let the engine work for so many seconds."""
-        self.until(self.clock.now() + int(seconds * SECOND_MS))
-
-    def _note_tick(self) -> None:
-        """Write the counts, and note a tick: the engine skips the ticks that find nothing to do."""
-        self.play.tally.flush(self.store.usage)
-        self.store.partitions.take(0, Owner("2026", "a"), self.clock.now())
+        self.memory.advance(seconds)
 
     def close(self) -> None:
         """End the engine."""
-        self._engine.submit(self.service.__exit__).result()
-        self._engine.shutdown()
+        self.memory.close()

@@ -256,10 +256,10 @@ def test_an_outage_of_only_the_executors_causes_no_flood(service: Service) -> No
     play = service.play
     play.store_jobs([spec("job", Every(5, NOW))])
     service.until(at(60))
-    service.is_executing = False
+    service.engine.is_executing = False
     service.until(at(660))
     assert len(play.messages()) >= 120
-    service.is_executing = True
+    service.engine.is_executing = True
     service.until(at(720))
     late = [call.run.fire_at for called_at, call in service.target.calls if called_at > call.run.fire_at + SECOND_MS]
     assert [(fire_at - NOW) // SECOND_MS for fire_at in late] == [595, *range(600, 660, 5)]
