@@ -54,7 +54,7 @@ class Queue(httpx.BaseTransport):
 
     def send(self, run: RunId, attempt: int = 1, payload: str = "{}", also: Mapping[str, str] | None = None) -> None:
         """Put the message of an attempt into the queue, with its token."""
-        secrets = self.world.api.edge.signing_secrets
+        secrets = self.world.memory.edge.signing_secrets
         assert secrets is not None
         call = next(one for one in self.world.target.calls if one.run == run)
         facts = as_headers({**facts_of(call, token_of(run, attempt, secrets()[0])), "attempt": attempt}) | dict(

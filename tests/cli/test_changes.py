@@ -333,7 +333,7 @@ def test_the_target_of_a_job_is_tried_with_its_payload(shell: Shell) -> None:
     job = {"target": {"type": "http", "url": HANDLER}, "payload": {"a": 1}, "everySeconds": 60}
     shell.world.send("PUT", "/v1/jobs/plain", job)
     assert shell("test-call", "plain", "--json=verdict").json == {"verdict": "succeeded"}
-    assert shell.world.api.trials.made[-1].work.payload == '{"a":1}'
+    assert shell.world.trials.made[-1].work.payload == '{"a":1}'
     job["target"] = {"type": "http", "url": HANDLER, "headers": {"X-Key": "secret"}}
     shell.world.send("PUT", "/v1/jobs/secret", job)
     done = shell("test-call", "secret")

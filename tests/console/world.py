@@ -69,8 +69,8 @@ class World:
 
     def __init__(self, at: int = STARTS_AT, allowed: AllowedArns = NONE_ALLOWED) -> None:
         rules = Rules(shards=1, runs_per_message=1)
-        trials = MemoryTrials()
-        self.memory = InMemory(at, (OPERATING, "globex"), rules, console="", trials=trials, allowed=allowed)
+        self.trials = MemoryTrials()
+        self.memory = InMemory(at, (OPERATING, "globex"), rules, console="", trials=self.trials, allowed=allowed)
         self.store, self.clock, self.keys = self.memory.store, self.memory.clock, self.memory.keys
         self.target = self.memory.caller = ScriptedTarget(self.clock)
 

@@ -13,26 +13,24 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
 
 from tests.api.client import SECRET, sent_body
 from tests.console.server import ConsoleServer
-from tests.console.world import ScriptedTarget
+from tests.console.world import STARTS_AT, ScriptedTarget, World
 from tests.docs.commands import Commands
 from tests.docs.readme import ROOT
 from tests.docs.work_queue import ARN, WorkQueue
-from timeball.api.app import build_api
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget
 from timeball.ports.target import Answer, Call
 from timeball.targets.aws.allowed import AllowedArn, AllowedArns
 from timeball.targets.calls import unanswered
-from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import answered
 
@@ -82,13 +80,11 @@ class PageServer(ConsoleServer):
 
     def __init__(self) -> None:
         super().__init__()
+        self.world.close()
+        self.world = World(STARTS_AT, AllowedArns((AllowedArn("arn:*"),)))
         target = LocalTarget(self.world.clock, own=self.base)
         self.queue = target.queue
-        self.world.target, self.world.service.target = target, cast("Any", target)
-        context, addresses = self.world.play.context(), parse_rules("127.0.0.0/8")
-        allowed = AllowedArns((AllowedArn("arn:*"),))
-        edge = replace(self.world.api.edge, context=context, console="", addresses=addresses, allowed=allowed)
-        self.world._handle = build_api(edge)
+        self.world.memory.caller = target
 
     def advance(self, seconds: float) -> None:
         """Let the engine work for so many seconds; then time stands still until workers have done what they got."""

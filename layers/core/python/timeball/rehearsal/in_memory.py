@@ -86,21 +86,20 @@ class InMemory:
         self._is_at_work = False
         self._lock = threading.RLock()
         numbers = itertools.count(1)
-        self._handle = build_api(
-            ApiContext(
-                replace(self.context, known=Known()),
-                lambda: next(numbers).to_bytes(16),
-                document_text,
-                page_text,
-                self._wait_until,
-                parse_rules("127.0.0.0/8,::1/128"),
-                tenants[0],
-                self.tenants,
-                lambda: self.store.signing.secrets(SIGNING_SECRET).accepted(self.clock.now()),
-                bus=self.bus,
-                **{"allowed": _ANY_ARN, **edge},
-            )
+        self.edge = ApiContext(
+            replace(self.context, known=Known()),
+            lambda: next(numbers).to_bytes(16),
+            document_text,
+            page_text,
+            self._wait_until,
+            parse_rules("127.0.0.0/8,::1/128"),
+            tenants[0],
+            self.tenants,
+            lambda: self.store.signing.secrets(SIGNING_SECRET).accepted(self.clock.now()),
+            bus=self.bus,
+            **{"allowed": _ANY_ARN, **edge},
         )
+        self._handle = build_api(self.edge)
         self._authorize = Authorizer(self.tenants, self.clock)
         self._requests = 0
         self._threads = ThreadPoolExecutor(1)
