@@ -16,7 +16,7 @@ EVENT = {
         "tags": ["new", "large"],
         "paid": True,
         "note": None,
-        "lines": [{"sku": 7}],
+        "lines": [{"n": 7}],
     },
 }
 
