@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.api.client import SECRET, sent_body
+from tests.api.client import SECRET
 from tests.console.server import ConsoleServer
 from tests.console.world import STARTS_AT, ScriptedTarget, World
 from tests.docs.commands import Commands
@@ -33,6 +33,7 @@ from timeball.targets.aws.allowed import AllowedArn, AllowedArns
 from timeball.targets.calls import unanswered
 from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import answered
+from timeball.testing.gateway import sent_body
 
 LATER = "/_later/"
 """The path at which the terminal's own `sleep` lets time pass."""
