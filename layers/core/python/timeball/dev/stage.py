@@ -127,12 +127,12 @@ def run_stage(
             deployment = deploy(emulator, assembly, note)
         with step("Starting processes of the functions that answer requests and run jobs"):
             warm(emulator, deployment)
-        with step("Starting the ticks, and waiting for the first"):
+        with step("Starting the ticks, and making the tenant and its key"):
             start_ticking(emulator, assembly, deployment)
-            await_health(deployment.api_url)
-        with step("Making the tenant and its key"):
             admin_key = first_key(emulator, deployment)
             key = _key(deployment, admin_key, data)
+        with step("Waiting for the first tick"):
+            await_health(deployment.api_url)
         yield Stage(emulator, deployment, TENANT, key, admin_key, folder, assembly.has_console)
 
 
