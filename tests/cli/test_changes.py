@@ -360,5 +360,5 @@ def test_a_folder_that_cannot_be_read_is_named(shell: Shell, tmp_path: Path) -> 
 def test_a_login_at_a_web_page_keeps_nothing(shell: Shell) -> None:
     page = httpx.MockTransport(lambda _: httpx.Response(200, html="<p>hello</p>"))
     done = Shell(shell.world, shell.environment, transport=page)("login", URL, stdin="tb_x")
-    assert (done.status, "is no Timeball" in done.stderr) == (2, True)
+    assert (done.status, "is not Timeball's API" in done.stderr) == (2, True)
     assert not profiles_file(shell.environment).exists()

@@ -10,7 +10,7 @@ from timeball.cli.status import Status
 
 # Each case: the exit status, the command, its standard input, and words of the sentence.
 WRONG: dict[str, tuple[Status, tuple[str, ...], str, str]] = {
-    "no command": (Status.USAGE, (), "", "Say which: login, logout"),
+    "no command": (Status.USAGE, (), "", "Say which: dev, login, logout"),
     "an unknown command": (Status.USAGE, ("jobs",), "", "No such command 'jobs'"),
     "a group alone": (Status.USAGE, ("job",), "", "Say which: list, show, put"),
     "an unknown command of a group": (Status.USAGE, ("job", "lst"), "", "No such command 'lst'"),
@@ -162,6 +162,8 @@ WRONG: dict[str, tuple[Status, tuple[str, ...], str, str]] = {
     "a rotation of no key": (Status.NOT_FOUND, ("key", "rotate", "acme.1"), "", "key"),
     "a delete of no key": (Status.NOT_FOUND, ("key", "delete", "acme.1", "--yes"), "", "key"),
     "a secret without a tenant": (Status.USAGE, ("secret", "create", "orders"), "", "timeball/TENANT/NAME"),
+    "a secret of an empty tenant": (Status.USAGE, ("secret", "create", "timeball//x"), "", "timeball/TENANT/NAME"),
+    "a secret with a quote": (Status.USAGE, ("secret", "create", "timeball/a/x'y"), "", "timeball/TENANT/NAME"),
     "a secret with a blank": (Status.USAGE, ("secret", "rotate", "timeball/a/b c"), "", "timeball/TENANT/NAME"),
     "an unknown method": (Status.USAGE, ("api", "FETCH", "/v1/jobs"), "", "METHOD: Give one of GET"),
     "a path without a slash": (Status.USAGE, ("api", "GET", "v1/jobs"), "", "PATH: Begin the path with a slash"),

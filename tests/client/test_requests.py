@@ -2,11 +2,12 @@
 
 import asyncio
 
+import httpx
 import pytest
 
 from tests.client.in_memory import async_client, client
 from tests.console.world import World
-from timeball.client import Conflict, Invalid, NotAllowed, NotFound, Stale, Timeball
+from timeball.client import ConfigurationError, Conflict, Invalid, NotAllowed, NotFound, Stale, Timeball
 
 HOOK = {"handler": "https://example.com/hook"}
 
@@ -54,3 +55,14 @@ def test_each_refusal_has_its_type(world: World, timeball: Timeball) -> None:
     assert ended.value.type == "job-ended"
     with pytest.raises(NotAllowed), client(world, "viewer") as viewer:
         viewer.request("DELETE", "/v1/jobs/report")
+
+
+def test_a_page_of_another_server_is_no_answer() -> None:
+    def serve(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, html="<h1>Welcome</h1>", request=request)
+
+    with (
+        Timeball("http://127.0.0.1:9", "tb_a.b_c", transport=httpx.MockTransport(serve)) as timeball,
+        pytest.raises(ConfigurationError, match=r"http://127\.0\.0\.1:9 is not Timeball's API: it answered text/html"),
+    ):
+        timeball.request("GET", "/v1/jobs")

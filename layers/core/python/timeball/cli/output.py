@@ -134,8 +134,8 @@ def _print_table(
     from rich.table import Table  # noqa: PLC0415 - slow to load, and for a terminal only
 
     table = Table(box=None, show_header=titles is not None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for title in titles or ("", ""):
-        table.add_column(title, overflow="fold")
+    for number, title in enumerate(titles or ("", "")):
+        table.add_column(title, overflow="fold", no_wrap=number == 0)  # an id in two lines cannot be copied
     has_shapes = (getattr(surroundings.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     for row in rows:
         table.add_row(*(_styled(title, value, has_shapes=has_shapes) for title, value in row))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from timeball import __version__
-from timeball.client.errors import error_of
+from timeball.client.errors import ConfigurationError, error_of
 from timeball.client.retries import Outcome, seconds_of
 from timeball.client.values.encoding import instant_text, json_of
 
@@ -125,8 +125,18 @@ def outcome_of(response: "httpx.Response", now: float) -> Outcome:
 
 
 def reply_of(response: "httpx.Response", outcome: Outcome) -> Reply:
-    """Return a successful answer, or raise the error that it is; an unchanged resource (304) is a success."""
+    """Return a successful answer, or raise the error that it is; an unchanged resource (304) is a success.
+
+    Every success of `/v1` is JSON or empty. Anything else there is an answer of another server.
+    """
     if response.is_success or response.status_code == 304:
+        kind = response.headers.get("content-type", "no content type")
+        if response.text and "json" not in kind and "/v1/" in response.url.path:
+            address = f"{response.url.scheme}://{response.url.netloc.decode()}"
+            raise ConfigurationError(
+                f"{address} is not Timeball's API: it answered {kind}, and not JSON. Compare the URL with "
+                "the one that `make run` prints, or with the deployment's output ApiUrl."
+            )
         return Reply(
             response.status_code, {name.lower(): text for name, text in response.headers.items()}, response.text
         )

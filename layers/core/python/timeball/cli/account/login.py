@@ -33,8 +33,6 @@ def login(
     surroundings = surroundings_of(context)
     profile = Profile(url or _asked_url(surroundings), _asked_key(surroundings))
     caller = connect_to(surroundings, profile).request("GET", "/v1/me")
-    if not isinstance(caller, dict):
-        raise CommandError(f"What answers at {profile.url} is no Timeball: compare it with the output ApiUrl.")
     file = profiles_file(surroundings.environment)
     try:
         write_profiles(file, read_profiles(file).put(surroundings.profile or name, profile))

@@ -14,6 +14,7 @@ from timeball.cli.output import Column, show_one
 from timeball.cli.status import CommandError
 from timeball.cli.surroundings import Surroundings, surroundings_of
 from timeball.cli.tree import Commands, Json
+from timeball.domain.model.tenants.key import SECRET_NAME
 
 app = Commands("Draw a secret that signs webhooks, and say how it is stored.")
 
@@ -42,8 +43,8 @@ def rotate_secret(context: typer.Context, name: Name, *, region: Region = None, 
 
 
 def _draw(surroundings: Surroundings, name: str, verb: tuple[str, str], region: str | None, fields: str | None) -> None:
-    prefix, _, rest = name.partition("/")
-    if not prefix or not rest.partition("/")[2] or not name.isprintable() or " " in name:
+    prefix, tenant, *rest = *name.split("/", 2), "", ""
+    if not (prefix and tenant and rest[0] and SECRET_NAME.fullmatch(name)):
         raise CommandError(
             "NAME: Name the secret timeball/TENANT/NAME, as the targets do, such as timeball/acme/orders."
         )

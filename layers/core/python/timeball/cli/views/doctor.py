@@ -26,7 +26,7 @@ from timeball.cli.views.diagnoses import (
 )
 from timeball.client import Timeball
 from timeball.client.calls import Reply
-from timeball.client.errors import ApiError, error_of
+from timeball.client.errors import ApiError, ConfigurationError, error_of
 
 app = Commands("Name what is wrong with a Timeball, and how to mend it.")
 
@@ -80,6 +80,8 @@ def _asked(client: Timeball, path: str) -> Reply | ApiError:
         reply = client.send("GET", path)
     except ApiError as error:
         return error
+    except ConfigurationError as other:
+        return error_of(404, {"detail": str(other)})
     is_timeball = "json" in reply.headers.get("content-type", "")
     return reply if is_timeball else error_of(404, {"detail": "What answers is no Timeball."})
 
