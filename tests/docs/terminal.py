@@ -138,6 +138,7 @@ class Terminal:
     port: int = field(default_factory=_free_port)
     """The free port that stands in for that of the pages."""
     _saved: dict[str, str] = field(default_factory=dict)
+    _pasted: int = 0
 
     def __enter__(self) -> Self:
         commands = self.folder / ".commands"
@@ -209,7 +210,9 @@ class Terminal:
 
         `goes_on`: in the background, until the end of the page.
         """
-        block = self.folder / ".commands/block"
+        # A file of its own: one that goes on may not have been read when the next is written.
+        self._pasted += 1
+        block = self.folder / f".commands/block-{self._pasted}"
         block.write_text(self._placed(text))
         command = f"(. {block}) </dev/null &" if goes_on else f". {block} </dev/null"
         end = "the end of the block"
