@@ -84,7 +84,11 @@ def _sizes(modules: Sequence[Path]) -> Iterator[Measure]:
         "lines of imports in a hundred of the core", 100 * sum(one.imports for one in core) / lines, 14, 11, []
     )
     yield Measure("lines of code of the edge", sum(one.code for one in edge), 12_600, 7_500, [])
-    yield Measure("lines of code of users' tools", sum(one.code for one in tools), 9_000, 9_000, [])
+    dev = [one for one in tools if one.path.is_relative_to(CORE / "dev")]
+    # Until it was shipped in the wheel, most of it was in `local`, which has no bar: so it has one of its own.
+    yield Measure("lines of code of the local Timeball", sum(one.code for one in dev), 1_000, 1_000, [])
+    others = sum(one.code for one in tools) - sum(one.code for one in dev)
+    yield Measure("lines of code of users' other tools", others, 9_000, 9_000, [])
 
 
 def main(arguments: Sequence[str]) -> int:
