@@ -65,3 +65,10 @@ def test_each_of_five_teams_has_its_own_jobs_quota_and_alarm(terminal: Terminal)
     assert Counter(read(terminal.folder / "alarms.txt").split()) == {f"/alarm/{team}": 2 for team in TEAMS}
     (dead,) = {re.search(rf"^{team} .* (\d+) *$", printed, re.MULTILINE)[1] for team in TEAMS}  # type: ignore[index]
     assert dead == "2"
+
+
+def test_a_unit_test_of_own_schedules_passes_where_they_are_as_expected_and_fails_elsewhere(terminal: Terminal) -> None:
+    printed = replay(terminal, "own_schedules")
+    assert re.search(r"^FAILED test_plan\.py::test_a_wrong_expectation_fails", printed, re.MULTILINE), printed
+    assert "1 failed, 2 passed" in printed
+    assert "Pytest ended with 1." in printed
