@@ -218,7 +218,7 @@ def test_a_command_without_the_package_says_which_one_it_needs(world: World, mon
     monkeypatch.setitem(sys.modules, "timeball.mcp.server", None)
     done = Shell(world)("mcp")
     assert (done.status, done.stdout) == (2, "")
-    assert "pip install 'timeball[mcp]'" in done.stderr
+    assert "pip install '.[mcp]'" in done.stderr
 
 
 def test_an_unknown_option_is_a_mistake_of_use(world: World) -> None:

@@ -13,7 +13,7 @@ from timeball.cli.tree import Commands
 
 app = Commands("Run a whole Timeball on this machine, without an account.")
 
-_MISSING = "This command needs packages that are not installed: run `pip install 'timeball[dev]'`."
+_MISSING = "This command needs packages that are not installed. Run `make setup` and `pip install '.[dev]'` in a clone."
 _UNSUPPORTED = "This command runs on Linux and macOS only."
 _FORGETS = "Ctrl-C ends it and deletes its data; --data DIR would keep them."
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from timeball.importing.definitions import UnreadableError
 
-_NO_YAML: Final = "YAML needs PyYAML: pip install 'timeball[import]'. JSON needs nothing."
+_NO_YAML: Final = "YAML needs PyYAML: pip install pyyaml. JSON needs nothing."
 
 
 def read_documents(text: str) -> list[Any]:

@@ -25,7 +25,9 @@ def timeball(request: pytest.FixtureRequest) -> "Iterator[Rehearsal]":
     try:
         from timeball.rehearsal.rehearsal import Rehearsal  # noqa: PLC0415 - see above
     except ModuleNotFoundError as missing:
-        raise pytest.UsageError(f"{missing}: install timeball[test], which brings what a rehearsal needs.") from None
+        raise pytest.UsageError(
+            f"{missing}: install Timeball with its extra `test`, which brings what a rehearsal needs."
+        ) from None
     marker = request.node.get_closest_marker("timeball")
     try:
         rehearsal = Rehearsal(**({} if marker is None else marker.kwargs))

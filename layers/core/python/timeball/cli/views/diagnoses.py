@@ -154,7 +154,7 @@ def about_versions(me: Mapping[str, Any]) -> Iterator[Diagnosis]:
             "versions", Judgement.UNKNOWN, f"This is timeball {__version__}; the server does not name its version."
         )
     elif server.split(".")[:2] != __version__.split(".")[:2]:
-        mend = "Install the release of the server: pip install timeball==" + server
+        mend = f"Install the release of the server: in a clone, `git checkout v{server}` and `pip install .`."
         yield Diagnosis("versions", Judgement.WARNING, f"This is timeball {__version__}, the server is {server}.", mend)
     else:
         yield Diagnosis("versions", Judgement.OK, f"This is timeball {__version__}, the server is {server}.")

@@ -30,7 +30,9 @@ def mcp(
     try:
         from timeball.mcp.server import build_server  # noqa: PLC0415 - slow to import, and an extra
     except ModuleNotFoundError:
-        raise CommandError("The tools need a package more: pip install 'timeball[mcp]'.") from None
+        raise CommandError(
+            "The tools need a package more: install Timeball with its extra `mcp`: pip install '.[mcp]' in a clone."
+        ) from None
     profile = profile_in(surroundings)
 
     def with_key(key: str) -> AsyncTimeball:
