@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import signal
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -87,6 +89,11 @@ def test_long_json_is_kept_as_a_text() -> None:
     assert isinstance(result_of('"' + "\u20ac" * 8000 + '"', is_whole=True), str)
 
 
+@pytest.mark.parametrize("output", ['{"loss": NaN}', "[1e999]", r'"\ud800"', r'{"\ud800": 1}'])
+def test_output_that_python_takes_for_json_and_json_does_not_know_is_kept_as_a_text(output: str) -> None:
+    assert result_of(output, is_whole=True) == output
+
+
 def test_the_end_of_a_long_error_is_kept_and_the_log_has_all() -> None:
     log = Stream()
     ending = executed("import sys; sys.stderr.write('x' * 5000 + 'the end'); sys.exit(1)", log=log)
@@ -131,6 +138,14 @@ def test_what_a_command_leaves_behind_is_ended_with_it() -> None:
     assert executed(f"import subprocess, sys; {left}; print('done')") == Ending("done")
 
 
+def test_a_process_that_has_left_the_group_of_its_command_is_not_waited_for() -> None:
+    left = "import time; time.sleep(20); print('late')"
+    starts = f"subprocess.Popen([sys.executable, '-c', {left!r}], start_new_session=True)"
+    ending = executed(f"import subprocess, sys; print({starts}.pid)")
+    assert isinstance(ending.result, int)
+    os.kill(ending.result, signal.SIGKILL)
+
+
 def test_a_command_that_does_not_exist_ends_the_worker() -> None:
     with pytest.raises(CommandError, match=r"--exec: /no/such did not start: No such file or directory\."):
         Execution(["/no/such"], ATTEMPT, {}, Stream())
@@ -148,7 +163,7 @@ def forwarded(
         return answer
 
     http = httpx.Client(transport=httpx.MockTransport(handle))
-    ending = Forwarded(http, "http://localhost:3000/hook", attempt).wait(60)
+    ending = Forwarded(http, "http://me:password@localhost:3000/hook?key=secret", attempt).wait(10)
     assert ending is not None
     return ending, asked
 
@@ -160,7 +175,8 @@ ANSWERS: dict[str, tuple[httpx.Response | Exception, Ending]] = {
     "accepted": (httpx.Response(202), Ending(is_open=True)),
     "failed": (httpx.Response(500, text="no"), Ending(error="The server answered with status 500. no")),
     "elsewhere": (httpx.Response(302, headers={"Location": "/"}), Ending(error="The server answered with status 302.")),
-    "nobody": (httpx.ConnectError("x"), Ending(error="http://localhost:3000/hook did not answer (ConnectError).")),
+    "nobody": (httpx.ConnectError("x"), Ending(error="The call to localhost:3000 failed (ConnectError).")),
+    "unreadable": (httpx.DecodingError("x"), Ending(error="The call to localhost:3000 failed (DecodingError).")),
 }
 
 
@@ -176,3 +192,9 @@ def test_a_server_gets_the_headers_of_a_webhook_and_the_payload() -> None:
     for name, value in {**FACTS, "Idempotency-Key": "report.1.s", "Content-Type": "application/json"}.items():
         assert asked.headers[name] == value
     assert headers_of(ATTEMPT)["webhook-id"] == "report.1.s"
+
+
+def test_an_attribute_that_no_header_can_have_is_left_out_of_the_call() -> None:
+    strange = QueuedAttempt("r.1.s", 1, {**FACTS, "City": "K\u00f6ln"}, "{}", None)
+    ending, (asked,) = forwarded(httpx.Response(200), strange)
+    assert (ending, "City" in asked.headers) == (Ending(), False)

@@ -1,6 +1,7 @@
 """Runs a command for an attempt: the payload is its standard input, its output the result, its exit status the outcome.
 
-Invariant: the command is a process group of its own, and none of its processes outlives the end that is reported.
+Invariant: the command is a process group of its own, and no process of the group outlives the end that is reported. A
+process that has left the group goes on, and nothing waits for it.
 """
 
 import json
@@ -8,7 +9,6 @@ import os
 import signal
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Final, TextIO, cast
@@ -18,18 +18,19 @@ from timeball.cli.work.attempts import RESULT_BYTES, Ending, QueuedAttempt, erro
 
 _GRACE_SECONDS: Final = 10.0
 """How long a command that is stopped may take before it is killed."""
+_CLOSE_SECONDS: Final = 0.5
+"""How long the streams of a command that has ended may stay open. A process that has left its group holds them open."""
 _CHUNK: Final = 4096
 _HIDDEN: Final = ("TIMEBALL_KEY",)
 
 
 class Tail:
-    """The end of a stream, which a thread reads."""
+    """The end of a stream, which a thread reads until the stream is closed."""
 
     def __init__(self, stream: IO[bytes], copy: TextIO | None = None) -> None:
         self._stream, self._copy = stream, copy
-        self._chunks: deque[bytes] = deque()
-        self._size = 0
-        self._is_cut = False
+        self._end = b""
+        """At most a byte more than a result may have: the byte says that the text is not whole."""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -39,23 +40,21 @@ class Tail:
                 if self._copy is not None:
                     self._copy.write(chunk.decode(errors="replace"))
                     self._copy.flush()
-                self._chunks.append(chunk)
-                self._size += len(chunk)
-                while self._size - len(self._chunks[0]) >= RESULT_BYTES:
-                    self._size -= len(self._chunks.popleft())
-                    self._is_cut = True
+                self._end = (self._end + chunk)[-RESULT_BYTES - 1 :]
 
+    def wait(self, seconds: float) -> None:
+        """Wait at most so long until the stream is closed."""
+        self._thread.join(seconds)
+
+    @property
     def text(self) -> str:
-        """Return the end of the stream, at most 16 KB, once it is closed."""
-        self._thread.join()
-        whole = b"".join(self._chunks)
-        self._is_cut = self._is_cut or len(whole) > RESULT_BYTES
-        return whole[-RESULT_BYTES:].decode(errors="replace")
+        """The end of what has come so far, at most 16 KB."""
+        return self._end[-RESULT_BYTES:].decode(errors="replace")
 
     @property
     def is_whole(self) -> bool:
         """Whether the text has all that came."""
-        return not self._is_cut
+        return len(self._end) <= RESULT_BYTES
 
 
 class Execution:
@@ -88,7 +87,9 @@ class Execution:
         except subprocess.TimeoutExpired:
             return None
         self._signal(signal.SIGKILL)  # what it has left behind
-        output, errors = self._output.text(), self._errors.text()
+        for stream in (self._output, self._errors):
+            stream.wait(_CLOSE_SECONDS)
+        output, errors = self._output.text, self._errors.text
         if status == 0 and not self._is_stopped:
             return Ending(result_of(output, is_whole=self._output.is_whole))
         how = f"exit status {status}" if status >= 0 else f"signal {-status}"
@@ -136,4 +137,5 @@ def result_of(output: str, *, is_whole: bool) -> Any:  # noqa: ANN401 - whatever
 
 
 def _size_of(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+    """Return the bytes of a value as JSON. Raises ValueError for what json.loads takes and JSON does not know."""
+    return len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())

@@ -70,15 +70,16 @@ class Forwarded:
         self._is_over.set()
 
     def _call(self) -> None:
-        ending = self._answered()
+        try:
+            ending = self._answered()
+        except Exception as lost:  # noqa: BLE001 - whatever it is, a run without an end would be held for ever
+            host = urlsplit(self._url).netloc.rpartition("@")[2]  # the rest of the URL may have secrets
+            ending = Ending(error=f"The call to {host} failed ({type(lost).__name__}).")
         self._ending = self._ending or ending
         self._is_over.set()
 
     def _answered(self) -> Ending:
-        try:
-            answer = self._http.post(self._url, content=self._work.payload.encode(), headers=headers_of(self._work))
-        except load_httpx().TransportError as lost:
-            return Ending(error=f"{self._url} did not answer ({type(lost).__name__}).")
+        answer = self._http.post(self._url, content=self._work.payload.encode(), headers=headers_of(self._work))
         if answer.status_code == 202 and self._work.token:
             return Ending(is_open=True)
         if answer.is_success:
@@ -89,5 +90,5 @@ class Forwarded:
 
 def headers_of(work: QueuedAttempt) -> Mapping[str, str]:
     """Return the headers of a call, as a webhook has them."""
-    facts = {name: value for name, value in work.facts.items() if name.isascii() and value.isprintable()}
+    facts = {name: value for name, value in work.facts.items() if (name + value).isascii() and value.isprintable()}
     return {**facts, "Content-Type": "application/json", "Idempotency-Key": work.run_id, "webhook-id": work.run_id}
