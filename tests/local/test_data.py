@@ -26,6 +26,20 @@ def test_an_unfinished_deployment_leaves_nothing_that_is_used(tmp_path: Path) ->
         assert again.key == ""
 
 
+def test_no_other_user_reads_a_folder_that_is_made_or_a_state_that_an_earlier_release_left_open(tmp_path: Path) -> None:
+    (tmp_path / "old/aws").mkdir(mode=0o755, parents=True)
+    for folder in (tmp_path / "old", tmp_path / "new/data"):
+        with opened(folder):
+            assert (folder / "aws").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "new/data").stat().st_mode & 0o077 == 0
+
+
+def test_the_mode_of_a_folder_that_was_there_is_left_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with opened(tmp_path):
+        assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_second_process_is_refused_while_the_first_uses_the_folder(tmp_path: Path) -> None:
     with (
         opened(tmp_path),

@@ -63,7 +63,10 @@ def opened(folder: Path, patience_seconds: float = _PATIENCE_SECONDS) -> Iterato
     """
     state = folder / _STATE
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        # Only this user reads the keys in it. The folder itself, if it was there, may hold other things for others.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, exist_ok=True)
+        state.chmod(0o700)
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as refused:
         raise DataError(f"{folder} cannot hold the data: {refused.strerror}. Name another folder.") from refused
