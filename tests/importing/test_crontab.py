@@ -1,5 +1,7 @@
 """Crontabs: cronie's rule where clocks change, the forms of a line, and what becomes of each of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.importing.imports import compared, crontab, job, on, reason
@@ -114,9 +116,11 @@ def test_variables_hold_for_the_lines_below_them() -> None:
     assert isinstance(early, ImportedJob)
     assert isinstance(late, ImportedJob)
     assert early.body["payload"] == {"command": "a", "environment": {"PATH": "/usr/bin"}}
-    assert (early.body["timezone"], early.notes) == ("Europe/Berlin", ())
+    assert early.body["timezone"] == "Europe/Berlin"
+    assert early.notes == ("The payload has the value of PATH, which each reader of the job sees.",)
     assert late.body["payload"]["environment"] == {"PATH": "/usr/bin", "NAME": "two words"}
     assert late.body["timezone"] == "Asia/Tokyo"
+    assert "The payload has the values of PATH and NAME, which each reader of the job sees." in late.notes
     assert any("mailed to ops@example.com" in note for note in late.notes)
 
 
@@ -160,6 +164,23 @@ def test_the_id_depends_on_the_line_alone() -> None:
     assert first.job_id != second.job_id == job(again).job_id
     assert first.job_id.startswith("cron-backup-")
     assert [one.job_id for one in twice if isinstance(one, ImportedJob)] == [first.job_id, f"{first.job_id}-2"]
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("/opt/backup.sh --password s3cret", "backup"),
+        ("mysqldump -ps3cret db | curl -H 'Authorization: Bearer s3cret' https://x", "mysqldump"),
+        ("PGPASSWORD=s3cret pg_dump db", "pg_dump"),
+        ('TOKEN="x s3cret%" run', "command"),
+    ],
+)
+def test_only_the_first_word_of_a_command_is_outside_the_payload(command: str, word: str) -> None:
+    one = job(crontab(f"0 1 * * * {command}"))
+
+    assert one.job_id.startswith(f"cron-{word}-")
+    assert "s3cret" in str(one.body["payload"])
+    assert "s3cret" not in f"{replace(one, body={**one.body, 'payload': {}})}"
 
 
 def test_options_of_cronie_are_named_in_notes() -> None:

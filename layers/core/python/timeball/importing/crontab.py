@@ -24,7 +24,6 @@ from timeball.importing.definitions import (
     Timetable,
     UnreadableError,
     id_of,
-    name_of,
     with_unique_ids,
 )
 from timeball.importing.origins.cronie import NICKNAMES, CronieTimes, cronie_fires, read_cronie
@@ -90,7 +89,7 @@ def _job(where: str, line: str, variables: Mapping[str, str], given: ImportOptio
     table = timetable(written, variables, given.timezone)
     about = PurePosixPath(_first_word(command.text)).stem
     body = {
-        "name": name_of(command.text),
+        # No name: the id has the first word of the command. The rest of it may have secrets, and names are in notices.
         **given.calls,
         "payload": _payload(command, variables),
         **table.fields,
@@ -184,8 +183,7 @@ def _split_percent(text: str) -> list[str]:
 
 
 def _payload(command: _Command, variables: Mapping[str, str]) -> dict[str, Any]:
-    own = {"CRON_TZ", "MAILTO", "MAILFROM", "RANDOM_DELAY", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING"}
-    environment = {name: value for name, value in variables.items() if name not in own}
+    environment = _environment(variables)
     payload: dict[str, Any] = {"command": command.text}
     if command.stdin is not None:
         payload["stdin"] = command.stdin
@@ -196,8 +194,16 @@ def _payload(command: _Command, variables: Mapping[str, str]) -> dict[str, Any]:
     return payload
 
 
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    own = {"CRON_TZ", "MAILTO", "MAILFROM", "RANDOM_DELAY", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING"}
+    return {name: value for name, value in variables.items() if name not in own}
+
+
 def _variable_notes(variables: Mapping[str, str]) -> tuple[str, ...]:
     notes: tuple[str, ...] = ()
+    if names := list(_environment(variables)):
+        listed = f"values of {', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else f"value of {names[0]}"
+        notes += (f"The payload has the {listed}, which each reader of the job sees.",)
     if variables.get("MAILTO"):
         notes += (f"No output is mailed to {variables['MAILTO']}; notify can call a target when a run fails.",)
     if variables.get("RANDOM_DELAY"):
@@ -209,5 +215,5 @@ def _first_word(command: str) -> str:
     try:
         words = shlex.split(command)
     except ValueError:
-        words = command.split()
+        words = re.split(r"[\"'\\]", command)[0].split()  # what is quoted may be a secret
     return next((word for word in words if "=" not in word and word not in {"(", "cd", "sudo"}), "command")
