@@ -166,6 +166,14 @@ CASES = [
         10,
     ),
     Case(
+        "failures.replay",
+        lambda t: t.failures.replay(filter={"jobId": "once"}, limit=1),
+        lambda a: a.done == 1,
+        [FAILED],
+        10,
+    ),
+    Case("failures.discard", lambda t: t.failures.discard(filter={}, limit=1), lambda a: a.done == 1, [FAILED], 10),
+    Case(
         "failures.discard", lambda t: t.failures.discard(filter={"jobId": "once"}), lambda a: a.done == 1, [FAILED], 10
     ),
     Case("backfills.create", BACKFILL, lambda a: a.answer.total == 2, [NIGHTLY]),

@@ -93,6 +93,17 @@ def test_a_request_whose_repeat_has_another_effect_is_not_repeated(path: str, an
     assert len(server.seen) == 1
 
 
+@pytest.mark.parametrize(("limit", "times"), [({}, 2), ({"limit": 5}, 1)])
+def test_a_discard_is_repeated_only_without_a_limit(limit: dict[str, int], times: int) -> None:
+    with (
+        ScriptedServer([LOST, Scripted(500)]) as server,
+        client_of(server, StillClock()) as timeball,
+        pytest.raises(Unavailable),
+    ):
+        timeball.request("POST", "/v1/dead-letters:discard", {"filter": {}, **limit})
+    assert len(server.seen) == times
+
+
 def test_a_refused_flood_is_repeated_whatever_was_asked_because_nothing_was_done() -> None:
     server, clock = asked([Scripted(429, {"message": "Too Many Requests"}), OK], "POST", "/v1/admin/keys", {})
     assert len(server.seen) == 2

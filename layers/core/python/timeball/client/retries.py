@@ -4,6 +4,7 @@ A call is repeated only if that is safe: if nothing was done, or if the same req
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 TRIES = 5
@@ -17,6 +18,8 @@ _UNREPEATABLE = re.compile(
     r"|targets:test|dead-letters:replay|runs/[^/]+/retry)"
 )
 """The POST requests whose repeat may have another effect; the others have a key for it, or change nothing twice."""
+_DISCARD = "/v1/dead-letters:discard"
+"""With a limit, its repeat would discard that many more."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,11 @@ class Outcome:
     """The wait that the answer asks for, in seconds."""
 
 
-def is_repeatable(method: str, path: str) -> bool:
+def is_repeatable(method: str, path: str, body: object = None) -> bool:
     """Return whether the same request again has the same effect, so that it may be sent after a lost answer."""
-    return method != "POST" or not _UNREPEATABLE.fullmatch(path.partition("?")[0])
+    path = path.partition("?")[0]
+    is_limited = path == _DISCARD and isinstance(body, Mapping) and "limit" in body
+    return method != "POST" or not (is_limited or _UNREPEATABLE.fullmatch(path))
 
 
 def wait_before_next(outcome: Outcome, tries: int, *, repeatable: bool, draw: float) -> float | None:

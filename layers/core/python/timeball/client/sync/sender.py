@@ -34,9 +34,10 @@ class Sender:
 
     def send(self, call: Call) -> Reply:
         """Send a call until it is answered for good; raise an ApiError for an answer that is not a success."""
-        idempotency_key = secrets.token_hex(16) if call.method == "POST" else None
+        repeatable = is_repeatable(call.method, call.path, call.body)
+        idempotency_key = secrets.token_hex(16) if call.method == "POST" and repeatable else None
         headers, content = headers_of(call, self._connection.key, idempotency_key), content_of(call)
-        address, repeatable, tries = address_of(self.url, call), is_repeatable(call.method, call.path), 0
+        address, tries = address_of(self.url, call), 0
         response: httpx.Response | None
         while True:
             tries += 1
