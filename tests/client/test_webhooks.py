@@ -11,6 +11,7 @@ import standardwebhooks
 from tests.client.in_memory import URL, AsyncWorldClock, Transport, WorldClock
 from tests.console.world import World
 from timeball.client import AsyncWebhookCall, Conflict, NotVerified, Timeball, WebhookCall, async_verify, verify
+from timeball.client.values.encoding import UNSET, Unset
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.target import Call
@@ -91,15 +92,16 @@ def test_a_call_without_a_secret_is_read_and_says_that_it_was_not_verified(world
         ({"webhook-signature": "v1,AAAA v1a,xyz ☃"}, NEW, 0, "No signature"),
         ({"webhook-timestamp": "soon"}, NEW, 0, "older or younger"),
         ({"webhook-timestamp": "٣"}, NEW, 0, "older or younger"),
+        ({"webhook-timestamp": "1" * 5000}, NEW, 0, "older or younger"),
         ({"webhook-id": "another"}, NEW, 0, "No signature"),
         ({"Timeball-Run-Id": "another"}, NEW, 0, "not the one that the call names"),
         ({"Timeball-Attempt": "first"}, NEW, 0, "cannot be read"),
-        ({"Timeball-Fire-Time": "yesterday"}, None, 0, "cannot be read"),
-        ({"Timeball-Job-Id": None}, None, 0, "it has no header 'timeball-job-id'"),
+        ({"Timeball-Fire-Time": "yesterday"}, UNSET, 0, "cannot be read"),
+        ({"Timeball-Job-Id": None}, UNSET, 0, "it has no header 'timeball-job-id'"),
     ],
 )
 def test_a_call_that_is_not_timeballs_is_refused(
-    world: World, change: Mapping[str, str | None], secret: str | None, seconds: int, sentence: str
+    world: World, change: Mapping[str, str | None], secret: str | Unset, seconds: int, sentence: str
 ) -> None:
     headers, body = sent(world, called(world), NEW)
     changed = {name: value for name, value in {**headers, **change}.items() if value is not None}
@@ -120,6 +122,13 @@ def test_a_secret_that_is_none_is_refused_without_a_word_of_it(world: World, sec
     with pytest.raises(ValueError, match="A secret is whsec_ and base64") as refused:
         verify(headers=headers, body=body, secret=secret, now=now(world))
     assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("secret", [None, "", [], (), [None], [NEW, ""]])
+def test_a_secret_that_is_given_but_empty_lets_no_call_pass(world: World, secret: Any) -> None:
+    headers, body = sent(world, called(world), NEW)
+    with pytest.raises(ValueError, match="The secret is empty"):
+        verify(headers=headers, body=body, secret=secret, now=now(world))
 
 
 def test_a_call_reports_its_end_by_its_token(world: World) -> None:

@@ -11,7 +11,7 @@ from timeball.client.clocks import AsyncClock, AsyncMachineClock
 from timeball.client.connection import Connection
 from timeball.client.models import HeartbeatAnswer, RunAnswer
 from timeball.client.profiles import URL_VARIABLE
-from timeball.client.values.encoding import UNSET, Given
+from timeball.client.values.encoding import UNSET, Given, Unset
 from timeball.client.webhooks import TOLERANCE_SECONDS, Delivery, Headers, read_delivery
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def async_verify(
     *,
     headers: Headers,
     body: bytes | str,
-    secret: str | Sequence[str] | None = None,
+    secret: str | Sequence[str] | Unset = UNSET,
     url: str | None = None,
     now: float | None = None,
     tolerance_seconds: float = TOLERANCE_SECONDS,
@@ -107,8 +107,8 @@ def async_verify(
 ) -> AsyncWebhookCall:
     """Return a call whose signature is of the secret, or of one of several; raise NotVerified otherwise.
 
-    Without a secret the call says that it was not verified. `url` is the API for reports, by default `TIMEBALL_URL`;
-    `now` is in seconds since 1970.
+    If `secret` is left out, the call says that it was not verified; an empty one is a ValueError. `url` is the API for
+    reports, by default `TIMEBALL_URL`; `now` is in seconds since 1970.
     """
     delivery = read_delivery(headers, body, secret, now=now, tolerance_seconds=tolerance_seconds)
     return AsyncWebhookCall(delivery, url, transport=transport, clock=clock)
