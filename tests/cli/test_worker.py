@@ -1,5 +1,6 @@
 """A worker sees each attempt through: claim, heartbeats, the report of its end, and only then the message."""
 
+import json
 import os
 import shlex
 import signal
@@ -21,8 +22,9 @@ from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import Surroundings
 from timeball.cli.work.attempts import Ending, QueuedAttempt
 from timeball.cli.work.credentials import FoundCredentials
-from timeball.cli.work.pulling import Pull
+from timeball.cli.work.pulling import Pull, stop_all
 from timeball.cli.work.queue_client import QueueClient, region_of
+from timeball.client.errors import ConfigurationError, Unavailable
 from timeball.client.profiles import Profile
 from timeball.domain.model.ids import RunId
 
@@ -74,6 +76,7 @@ class Scene:
             QUEUE, "eu-west-1", httpx.Client(transport=self.queue), lambda: Credentials("a", "b"), lambda: now() / 1000
         )
         self.pull = Pull(around, connect_to(around, Profile(URL, "")), client, self._begin)
+        self.queue.when_empty = self.pull.is_draining.set
 
     def _begin(self, work: QueuedAttempt) -> Scripted:
         self.begun.append(work)
@@ -150,15 +153,18 @@ def test_work_whose_attempt_is_over_is_stopped_and_not_reported(scene: Scene) ->
     assert scene.queue.messages == []
 
 
-@pytest.mark.parametrize("how", ["another attempt", "a token of nobody"])
-def test_a_message_whose_attempt_is_not_under_way_is_deleted_and_nothing_is_done(scene: Scene, how: str) -> None:
-    if how == "another attempt":
-        scene.queue.send(scene.run, attempt=2)
-    else:
-        scene.queue.send(scene.run, also={"Timeball-Callback-Token": "tba_acme_1_" + "0" * 64})
+def test_a_message_whose_attempt_is_not_under_way_is_deleted_and_nothing_is_done(scene: Scene) -> None:
+    scene.queue.send(scene.run, attempt=2)
     scene.see_through()
     assert (scene.begun, scene.queue.messages) == ([], [])
     assert scene.state["status"] == "running"
+
+
+def test_a_message_whose_token_the_api_does_not_know_is_left_in_the_queue(scene: Scene) -> None:
+    scene.queue.send(scene.run, also={"Timeball-Callback-Token": "tba_acme_1_" + "0" * 64})
+    with pytest.raises(CommandError, match="takes no report on it"):
+        scene.pull.run()
+    assert (scene.begun, len(scene.queue.messages)) == ([], 1)
 
 
 def test_a_message_of_a_stranger_is_left_in_the_queue(scene: Scene) -> None:
@@ -241,6 +247,106 @@ def test_a_second_signal_stops_the_work_under_way(scene: Scene) -> None:
     scene.pull.is_draining.set()
     worker.join()
     assert scene.state["status"] == "failed"
+
+
+def _answered(scene: Scene, word: str, answer: httpx.Response) -> None:
+    """Let one kind of report have another answer."""
+    inner = scene.queue.handle_request
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        return answer if request.url.path.endswith(f"/{word}") else inner(request)
+
+    scene.queue.handle_request = handle  # type: ignore[method-assign]
+
+
+# Each answer says nothing about the attempt: it is another server's, or about the token.
+FOREIGN = {
+    "a key that is not valid": httpx.Response(401, json={"type": "urn:timeball:problem:unauthenticated"}),
+    "a firewall": httpx.Response(403, json={"message": "Forbidden"}),
+    "no such path": httpx.Response(404, json={"message": "Not Found"}),
+    "a proxy that lost the request": httpx.Response(408),
+    "another host": httpx.Response(421),
+    "somewhere else": httpx.Response(302, headers={"Location": "/"}),
+    "nothing": httpx.Response(204),
+    "another API": httpx.Response(200, json={"ok": True}),
+    "a page": httpx.Response(200, html="<p>Welcome</p>"),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_an_answer_that_says_nothing_about_the_attempt_ends_the_worker_and_leaves_the_message(
+    scene: Scene, case: str
+) -> None:
+    _answered(scene, "heartbeat", FOREIGN[case])
+    scene.queue.send(scene.run)
+    with pytest.raises((CommandError, ConfigurationError), match=URL):
+        scene.pull.run()
+    assert (scene.begun, len(scene.queue.messages)) == ([], 1)
+    assert scene.queue.asked[-1][1]["VisibilityTimeout"] == 0
+
+
+def test_work_that_can_send_no_more_heartbeats_is_stopped_and_its_message_goes_back(scene: Scene) -> None:
+    scene.effort.beats = 5
+    scene.effort.meanwhile = lambda: _answered(scene, "heartbeat", FOREIGN["a firewall"])
+    scene.queue.send(scene.run)
+    with pytest.raises(CommandError, match="Compare the URL"):
+        scene.pull.run()
+    assert (scene.effort.stops, len(scene.queue.messages)) == (1, 1)
+
+
+@pytest.mark.parametrize("result", [float("nan"), "\ud800", json.loads("[" * 900 + "]" * 900)])
+def test_a_result_that_cannot_be_sent_fails_the_run_and_not_the_worker(scene: Scene, result: object) -> None:
+    scene.effort.ending = Ending(result)
+    scene.queue.send(scene.run)
+    scene.see_through()
+    assert scene.state["attempts"][0]["error"] == "The result cannot be sent as JSON."
+    assert scene.queue.messages == []
+
+
+def _stopped_during_the_work(scene: Scene) -> None:
+    def signals() -> None:
+        scene.pull.is_draining.set()
+        scene.pull.is_stopped.set()
+
+    scene.effort.meanwhile, scene.effort.beats = signals, 1
+    scene.queue.send(scene.run)
+    scene.pull.run()
+
+
+def test_a_second_signal_ends_a_worker_that_the_api_puts_off(scene: Scene) -> None:
+    for word in ("complete", "fail"):
+        _answered(scene, word, httpx.Response(503, json={"detail": "Later."}))
+    with pytest.raises(Unavailable, match="Later"):
+        _stopped_during_the_work(scene)
+    assert len(scene.queue.messages) == 1
+
+
+def test_a_second_signal_ends_a_worker_that_the_api_does_not_answer(scene: Scene) -> None:
+    inner, answers = scene.queue.handle_request, threading.Event()
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith(("/complete", "/fail")):
+            answers.wait(20)
+        return inner(request)
+
+    scene.queue.handle_request = handle  # type: ignore[method-assign]
+    scene.pull.last_seconds = 0.2
+    with pytest.raises(CommandError, match="attempts without a report: 1"):
+        _stopped_during_the_work(scene)
+    answers.set()
+
+
+def test_all_work_is_stopped_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    class Stubborn(Scripted):
+        """Its stop returns only when the other one is stopping too."""
+
+        def stop(self) -> None:
+            both.wait()
+
+    stop_all([Stubborn(), Stubborn()])
+    assert not both.broken
 
 
 # Each case: what SQS answers, the exit status, and words of the sentence.

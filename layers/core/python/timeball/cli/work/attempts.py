@@ -1,6 +1,7 @@
 """One attempt of a run, as a message of a queue names it, and what is reported about it.
 
-Invariant: an answer that is no refusal is waited for: a report that may not have arrived is sent again.
+Invariant: only Timeball's own refusal says that an attempt is over. A report that may not have arrived is sent again.
+Any other answer, such as one of a proxy or about a token that is not known, ends the worker.
 """
 
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from timeball.cli.connection import path_of
+from timeball.cli.status import CommandError, Status
 from timeball.cli.work.queue_client import QueueMessage
 from timeball.client import Timeball
 from timeball.client.errors import ApiError
@@ -15,6 +17,10 @@ from timeball.client.errors import ApiError
 RESULT_BYTES: Final = 16_000
 """The API takes 16 KB as the result of a run."""
 _ERROR_CHARACTERS: Final = 1000
+_OVER: Final = {"stale-attempt", "lease-expired", "no-callback-expected", "not-found"}
+"""The problems that say that an attempt is over."""
+_BAD_RESULT: Final = {"invalid-request", "malformed-body", "body-too-large", "too-many-items"}
+"""The problems that say that a result cannot be taken."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +60,33 @@ class QueuedAttempt:
 
 
 def report(client: Timeball, work: QueuedAttempt, word: str, **about: object) -> Mapping[str, Any] | None:
-    """Report about an attempt and return the answer; None if it is over, or not to be reported about any more.
+    """Report about an attempt and return the answer; None if the attempt is over, or its result cannot be taken.
 
-    Raises ApiError if the API did not answer, or asks to wait.
+    Raises ApiError if the API did not answer, or asks to wait; CommandError if the answer is none about the attempt;
+    ValueError if the report is no JSON.
     """
     headers = {"Authorization": f"Bearer {work.token}"}
     body = {"attempt": work.number, **about}
     try:
-        answer: Mapping[str, Any] = client.request("POST", path_of("runs", work.run_id, word), body, headers=headers)
+        answer = client.request("POST", path_of("runs", work.run_id, word), body, headers=headers)
     except ApiError as refused:
-        if refused.status in range(400, 429):
+        if refused.type in _OVER | _BAD_RESULT:
             return None
-        raise
+        if refused.status in (0, 429) or refused.status >= 500:
+            raise
+        raise _no_answer(client, work, refused.detail, Status.NOT_ALLOWED) from None
+    if not isinstance(answer, Mapping) or "runId" not in answer:
+        raise _no_answer(client, work, "The answer describes no run.", Status.USAGE)
     return answer
+
+
+def _no_answer(client: Timeball, work: QueuedAttempt, why: str, status: Status) -> CommandError:
+    """Return the error for an answer that leaves open whether the attempt is over."""
+    return CommandError(
+        f"{work}: {client.url} takes no report on it. {why} Compare the URL with the deployment's output ApiUrl; the "
+        "message goes back into the queue.",
+        status,
+    )
 
 
 def error_text(text: str) -> str:

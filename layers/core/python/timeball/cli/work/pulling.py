@@ -1,16 +1,17 @@
 """Pulls attempts from a queue and sees each through: claim, heartbeats, the report of its end, and then the message.
 
 Invariant: a message is deleted only after the end of its attempt was reported, or after the API has said that the
-attempt is over. So a worker that dies leaves its work to another one.
+attempt is over. So a worker that dies, or that does not reach the API, leaves its work to another one.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from timeball.cli.status import CommandError
+from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import Surroundings
 from timeball.cli.work.attempts import Ending, QueuedAttempt, report
 from timeball.cli.work.queue_client import HIDDEN_SECONDS, QueueMessage
@@ -58,6 +59,8 @@ class Pull:
     """Set: nothing is received any more, and what is under way ends."""
     is_stopped: threading.Event = field(default_factory=threading.Event)
     """Set: what is under way is stopped."""
+    last_seconds: float = 20.0
+    """How long stopped work may take to be reported."""
     _under_way: list[Effort | None] = field(default_factory=list, init=False)
     _is_idle: threading.Event = field(default_factory=threading.Event, init=False)
     """Set whenever the work of a thread has ended."""
@@ -72,11 +75,16 @@ class Pull:
             threading.Thread(target=self._pull, args=(slot,), daemon=True).start()
         while not self.is_draining.wait(_GLANCE_SECONDS):
             pass  # a signal may reach another thread, and its handler runs when this one wakes
+        glances = 0
         while efforts := [one for one in self._under_way if one is not None]:
+            if glances > self.last_seconds / _GLANCE_SECONDS:
+                raise CommandError(
+                    f"The API did not answer; attempts without a report: {len(efforts)}.", Status.UNAVAILABLE
+                )
             self._is_idle.clear()
             if self.is_stopped.is_set():
-                for effort in efforts:
-                    effort.stop()
+                stop_all(efforts)
+                glances += 1
             self._is_idle.wait(_GLANCE_SECONDS)
         if self._error is not None:
             raise self._error
@@ -102,11 +110,13 @@ class Pull:
             if not is_late:
                 self._under_way[slot] = _Beginning()
         if is_late:
-            with suppress(OSError):
-                self.queue.hide(message, 0)
+            self._give_back(message)
             return
         try:
             self.see_through(message, slot)
+        except Exception:
+            self._give_back(message)
+            raise
         finally:
             self._under_way[slot] = None
             self._is_idle.set()
@@ -128,7 +138,11 @@ class Pull:
         effort = self.begin(work)
         if self._under_way:
             self._under_way[slot] = effort
-        ending = self._awaited(message, work, effort, _beat_seconds(claimed))
+        try:
+            ending = self._awaited(message, work, effort, _beat_seconds(claimed))
+        except Exception:
+            effort.stop()  # another worker gets the message
+            raise
         if ending is None:
             self.surroundings.say(f"{work}: stopped, because it is over for Timeball.")
         elif not self._end(message, work, ending):
@@ -156,21 +170,31 @@ class Pull:
         if ending.is_open:
             return True
         error = ending.error
-        if error is None and self._report(message, work, "complete", result=ending.result) is None:
-            error = "The result was refused."
+        if error is None:
+            error = self._complete(message, work, ending.result)
         if error is not None:
             self._report(message, work, "fail", error=error)
         return True
 
+    def _complete(self, message: QueueMessage, work: QueuedAttempt, result: object) -> str | None:
+        """Report a result; return why it cannot be taken, or None."""
+        try:
+            answer = self._report(message, work, "complete", result=result)
+        except (ValueError, RecursionError):
+            return "The result cannot be sent as JSON."
+        return "The result was refused." if answer is None else None
+
     def _report(
         self, message: QueueMessage, work: QueuedAttempt, word: str, **about: object
     ) -> Mapping[str, Any] | None:
-        """Report until the API answers; meanwhile no other worker gets the message."""
+        """Report until the API answers, or until the worker is stopped; meanwhile no other worker gets the message."""
         while True:
             self._hide(message)
             try:
                 return report(self.client, work, word, **about)
             except ApiError as lost:
+                if self.is_stopped.is_set():
+                    raise
                 self.surroundings.say(f"{work}: {lost.detail}")
             self.surroundings.pause(_AGAIN_SECONDS)
 
@@ -180,11 +204,22 @@ class Pull:
         except (OSError, CommandError) as refused:  # hidden for twelve hours, it may not be hidden longer
             self.surroundings.say(f"The message stays hidden for a minute at most: {refused}")
 
+    def _give_back(self, message: QueueMessage) -> None:
+        with suppress(OSError, CommandError):  # it comes back by itself, a minute later at most
+            self.queue.hide(message, 0)
+
     def _delete(self, message: QueueMessage) -> None:
         try:
             self.queue.delete(message)
         except OSError as lost:
             self.surroundings.say(f"The message comes again, and will be over: {lost}")
+
+
+def stop_all(efforts: Sequence[Effort]) -> None:
+    """Stop efforts at the same time, because each may need its whole grace."""
+    with ThreadPoolExecutor(len(efforts)) as threads:
+        for stopping in [threads.submit(effort.stop) for effort in efforts]:
+            stopping.result()
 
 
 class _Beginning:
