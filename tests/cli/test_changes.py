@@ -252,17 +252,21 @@ def test_a_key_is_made_changed_rotated_and_revoked(shell: Shell) -> None:
     assert shell("key", "list", "--tenant", "globex").rows
 
 
-def test_a_secret_is_drawn_and_the_command_that_stores_it_is_printed(shell: Shell) -> None:
-    value = "whsec_" + "A" * 43 + "="
-    made = shell("secret", "create", "timeball/acme/orders", "--json").json
-    assert made == {
+def test_a_secret_is_drawn_into_the_pipe_that_stores_it_and_is_in_no_command(shell: Shell) -> None:
+    assert shell("secret", "draw").stdout == "whsec_" + "A" * 43 + "="
+    assert shell("secret", "draw", terminal=True).stdout.endswith("=\n")
+    assert shell("secret", "create", "timeball/acme/orders", "--json").json == {
         "secretId": "timeball/acme/orders",
-        "value": value,
-        "command": f"aws secretsmanager create-secret --name timeball/acme/orders --secret-string {value}",
+        "store": "timeball secret draw | aws secretsmanager create-secret --name timeball/acme/orders "
+        "--secret-string file:///dev/stdin",
+        "show": "aws secretsmanager get-secret-value --secret-id timeball/acme/orders --query SecretString "
+        "--output text",
     }
-    turned = shell("secret", "rotate", "timeball/acme/orders", "--region", "eu-west-1", "--json=command").json
-    assert turned["command"].startswith("aws secretsmanager put-secret-value --secret-id timeball/acme/orders")
-    assert turned["command"].endswith("--region eu-west-1")
+    turned = shell("secret", "rotate", "timeball/acme/orders", "--region", "eu-west-1", "--json=store").json
+    assert turned["store"] == (
+        "timeball secret draw | aws secretsmanager put-secret-value --secret-id timeball/acme/orders "
+        "--secret-string file:///dev/stdin --region eu-west-1"
+    )
 
 
 def test_any_request_with_a_body_a_header_and_parameters(shell: Shell) -> None:

@@ -27,7 +27,7 @@ preview | test-call | event send
 task list | task show | task set | task delete | calendar list | calendar show | calendar set | calendar delete
 freeze list | freeze show | freeze set | freeze delete | limit show | limit set
 tenant list | tenant show | tenant set | tenant delete
-key list | key show | key create | key set | key rotate | key delete | secret create | secret rotate
+key list | key show | key create | key set | key rotate | key delete | secret draw | secret create | secret rotate
 stats | doctor | worker | listen | api | completion
 """
 WANTED = [one.strip() for line in TREE.strip().splitlines() for one in line.split("|")]
