@@ -38,6 +38,7 @@ def test_the_example_declares_its_jobs_in_one_resource(example: Template) -> Non
     assert jobs["Shop-load"]["dependsOn"] == ["Shop-extract"]
     assert properties["owner"].startswith("ShopTimeball")
     assert any(name.startswith("Extract") for name in resource["DependsOn"])
+    assert any(name.startswith("Timeballread") for name in resource["DependsOn"])
 
 
 def test_the_template_has_the_name_of_the_parameter_and_no_key(example: Template) -> None:
@@ -104,3 +105,15 @@ def test_another_resource_is_no_target() -> None:
 
 def test_a_construct_without_jobs_deploys_no_function() -> None:
     Template.from_stack(Stack.of(construct())).resource_count_is("AWS::Lambda::Function", 0)
+
+
+def test_another_parameter_has_a_policy_of_its_own() -> None:
+    former, later = (policies_for(parameter) for parameter in ("/former", "/later"))
+
+    assert former & later == set(), "the former would be rewritten before the jobs there are cancelled"
+
+
+def policies_for(parameter: str) -> set[str]:
+    stack = Stack(App(), "Shop")
+    Timeball(stack, "Timeball", url=URL, key_parameter=parameter).add_job("nightly", {"handler": URL})
+    return {*Template.from_stack(stack).find_resources("AWS::IAM::Policy")}

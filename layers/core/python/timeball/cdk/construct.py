@@ -5,6 +5,8 @@ outputs of that stack, the URL of the API and the parameter with a key. The temp
 never the key.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -98,11 +100,12 @@ class Timeball(Construct):
         parameter = key_parameter or self.key_parameter
         function.add_environment(URL_VARIABLE, self.url)
         function.add_environment(KEY_PARAMETER_VARIABLE, parameter)
-        return self._grant_read(function, parameter)
+        return iam.Grant.add_to_principal(
+            grantee=function, actions=["ssm:GetParameter"], resource_arns=[self._arn_of(parameter)]
+        )
 
-    def _grant_read(self, grantee: iam.IGrantable, parameter: str) -> iam.Grant:
-        arn = Stack.of(self).format_arn(service="ssm", resource="parameter", resource_name=parameter.removeprefix("/"))
-        return iam.Grant.add_to_principal(grantee=grantee, actions=["ssm:GetParameter"], resource_arns=[arn])
+    def _arn_of(self, parameter: str) -> str:
+        return Stack.of(self).format_arn(service="ssm", resource="parameter", resource_name=parameter.removeprefix("/"))
 
     def _make_resource(self) -> CustomResource:
         log = logs.LogGroup(self, "log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)
@@ -118,7 +121,13 @@ class Timeball(Construct):
             memory_size=256,
             log_group=log,
         )
-        read = self._grant_read(function, self.key_parameter)
+        # A policy for each parameter: when another one is named, the jobs at the former are cancelled with its key, and
+        # CloudFormation removes the former policy after that.
+        named = json.dumps(Stack.of(self).resolve(self.key_parameter), sort_keys=True)
+        reading = iam.PolicyStatement(actions=["ssm:GetParameter"], resources=[self._arn_of(self.key_parameter)])
+        read = iam.Policy(self, f"read-{hashlib.sha256(named.encode()).hexdigest()[:12]}", statements=[reading])
+        if function.role is not None:
+            read.attach_to_role(function.role)
         resource = CustomResource(
             self,
             "jobs",
@@ -133,7 +142,7 @@ class Timeball(Construct):
                 "owner": Names.unique_id(self),
             },
         )
-        read.apply_before(resource)
+        resource.node.add_dependency(read)
         return resource
 
     @property

@@ -1,14 +1,20 @@
 """The custom resource of a CDK app's jobs: put what the app declares, and cancel what it no longer declares.
 
-Every job has the tag `cdk`, the name of the construct that made it. A job without this name is neither replaced nor
-cancelled. All steps may be repeated. A rollback is an update to the properties before, so it puts the former jobs back
-and cancels the new ones.
+Every job has the tag `cdk`: the maker, which is the construct in its stack, and the place, which is the URL and the
+parameter with the key. A job of another maker is neither replaced nor cancelled. All steps may be repeated. A rollback
+is an update to the properties before, so it puts the former jobs back and cancels the new ones.
+
+The tag is also the id of the resource. Another place makes another id, so CloudFormation then asks to delete the
+resource at the former place. Both places may be the same Timeball, so a removal cancels only the jobs with its own tag.
 
 Invariants: CloudFormation gets an answer whatever happens, and no answer and no log contains the key.
 """
 
+import hashlib
 import json
 import logging
+import re
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,18 +25,27 @@ log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 TAG: Final = "cdk"
-"""The tag with the name of the construct that made a job."""
+"""The tag with the maker of a job and its place."""
+NOTHING: Final = "no-jobs"
+"""The id of a resource whose creation failed before it put a job. Its removal needs no key."""
 _AT_ONCE: Final = 100
 """How many jobs one request may put."""
 _MOST_OF_REASON: Final = 1000
 """CloudFormation cuts an answer of more than 4 KB."""
 _SECONDS: Final = 25
-_TRIES: Final = 3
+_TRIES: Final = 5
+_TOO_MANY: Final = 429
+_LONGEST_WAIT_SECONDS: Final = 10
+_KEY: Final = re.compile("[!-~]+")
+_LONGEST_NAME: Final = 200
+"""A tag takes 256 characters, and the name of a construct may have 255."""
 _OVER: Final = frozenset({"completed", "failed", "skipped", "cancelled"})
 
 Body = Mapping[str, Any]
 Send = Callable[[str, str, Body | None], tuple[int, Any]]
 """Sends a request, by method, path and body, and returns the status and the JSON of the answer."""
+Sleep = Callable[[float], object]
+"""Waits for some seconds."""
 
 
 class RefusedJobsError(Exception):
@@ -42,18 +57,23 @@ def handler(event: Mapping[str, Any], context: object) -> None:  # noqa: ARG001 
     properties = event["ResourceProperties"]
     answer = {
         "Status": "SUCCESS",
-        "PhysicalResourceId": properties["owner"],
+        "PhysicalResourceId": event.get("PhysicalResourceId", NOTHING),
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],
         "LogicalResourceId": event["LogicalResourceId"],
     }
     try:
-        carry_out(event, _sender(properties["url"], _key_in(properties["keyParameter"])))
+        if event["RequestType"] != "Delete" or answer["PhysicalResourceId"] != NOTHING:
+            send = sender(properties["url"], _key_in(properties["keyParameter"]), time.sleep)
+            found = look(event, send)
+            answer["PhysicalResourceId"] = owner_of(event)  # from here on, there may be something to remove
+            carry_out(event, found, send)
     except RefusedJobsError as refused:
         log.warning("refused", extra={"reason": str(refused)})
         answer |= {"Status": "FAILED", "Reason": str(refused)[:_MOST_OF_REASON]}
-    except Exception as failure:
-        log.exception("failed")
+    except Exception as failure:  # noqa: BLE001 - CloudFormation waits for an answer
+        # Neither the text of the error nor its traceback: they may quote a header with the key.
+        log.error("failed: %s", type(failure).__name__)  # noqa: TRY400
         answer |= {"Status": "FAILED", "Reason": f"The jobs were not put: {type(failure).__name__}."}
     url = event["ResponseURL"]  # presigned by CloudFormation, so no other header may be sent
     request = urllib.request.Request(url, json.dumps(answer).encode(), {"Content-Type": ""}, method="PUT")  # noqa: S310
@@ -61,21 +81,55 @@ def handler(event: Mapping[str, Any], context: object) -> None:  # noqa: ARG001 
         log.info("answered")
 
 
-def carry_out(event: Mapping[str, Any], send: Send) -> None:
-    """Put the jobs of a request, and cancel those that it no longer has. Raises RefusedJobsError."""
+def owner_of(event: Mapping[str, Any]) -> str:
+    """Return the tag of the jobs that a request is about: their maker and their place."""
     properties = event["ResourceProperties"]
-    owner = properties["owner"]
-    declared = {} if event["RequestType"] == "Delete" else _jobs_of(properties)
-    before = _jobs_of(event.get("OldResourceProperties", properties))
+    return f"{_maker_of(event)}{_hash_of(properties['url'], properties['keyParameter'])}"
+
+
+def _maker_of(event: Mapping[str, Any]) -> str:
+    # Without the last part, which another stack of the same name would not have: it takes over what was left.
+    stack = event["StackId"].rpartition("/")[0]
+    name = event["ResourceProperties"]["owner"]
+    return f"{name[:_LONGEST_NAME]}-{_hash_of(stack, name)}-"
+
+
+def _hash_of(*texts: str) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:12]
+
+
+def look(event: Mapping[str, Any], send: Send) -> dict[str, str | None]:
+    """Return the owners of the jobs that a request names. Raises RefusedJobsError if one to put has another maker."""
+    declared, before = _declared_in(event), _before(event)
     found = {job_id: _owner_of(send, job_id) for job_id in {**declared, **before}}
-    if foreign := sorted(job_id for job_id in declared if found[job_id] not in (None, owner)):
-        raise RefusedJobsError(f"Jobs of these ids exist, and this construct has not made them: {', '.join(foreign)}.")
+    maker = _maker_of(event)
+    foreign = [job_id for job_id in declared if not (found[job_id] is None or str(found[job_id]).startswith(maker))]
+    if foreign:
+        listed = ", ".join(sorted(foreign))
+        raise RefusedJobsError(f"Jobs of these ids exist, and this construct has not made them: {listed}.")
+    return found
+
+
+def carry_out(event: Mapping[str, Any], found: Mapping[str, str | None], send: Send) -> None:
+    """Put the jobs of a request, and cancel those that it no longer has. Raises RefusedJobsError."""
+    declared, before, owner = _declared_in(event), _before(event), owner_of(event)
     _put(send, declared, owner)
-    made = {job_id for job_id in before if found[job_id] == owner} | set(_listed(send, owner))
+    # The list lags, so it may still name a job that was put at another place since.
+    listed = {job_id: _owner_of(send, job_id) for job_id in _listed(send, owner) if job_id not in found}
+    own = owner if event["RequestType"] == "Delete" else _maker_of(event)
+    made = {job_id for job_id, maker in {**found, **listed}.items() if maker is not None and maker.startswith(own)}
     order = {job_id: number for number, job_id in enumerate(before)}
     # Children were declared after their parents, so they are cancelled first.
     for job_id in sorted(made - declared.keys(), key=lambda job_id: order.get(job_id, -1), reverse=True):
         _cancel(send, job_id)
+
+
+def _declared_in(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {} if event["RequestType"] == "Delete" else _jobs_of(event["ResourceProperties"])
+
+
+def _before(event: Mapping[str, Any]) -> dict[str, Any]:
+    return _jobs_of(event.get("OldResourceProperties", event["ResourceProperties"]))
 
 
 def _jobs_of(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,14 +138,14 @@ def _jobs_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _owner_of(send: Send, job_id: str) -> str | None:
-    """Return which construct has made a job that is not over, "" for none; None: there is no such job."""
+    """Return the tag of a job by its maker, "" if it has none; None: there is no such job, or it is over."""
     status, answer = send("GET", f"/v1/jobs/{quote(job_id)}", None)
     if status == 404:
         return None
     if status != 200:
         raise RefusedJobsError(f"{job_id} cannot be read: {_detail(status, answer)}")
-    if answer["status"] in _OVER and answer["tags"].get(TAG) is None:
-        return None
+    if answer["status"] in _OVER:
+        return None  # the jobs of a removed stack keep their tags
     return str(answer["tags"].get(TAG, ""))
 
 
@@ -143,30 +197,49 @@ def _detail(status: int, answer: Any) -> str:  # noqa: ANN401 - whatever JSON it
 
 
 def _key_in(parameter: str) -> str:
-    import boto3  # type: ignore[import-untyped,unused-ignore]  # noqa: PLC0415 - Lambda's Python has it
+    # Lambda's Python has them.
+    import boto3  # type: ignore[import-untyped,unused-ignore]  # noqa: PLC0415
+    from botocore.exceptions import ClientError  # type: ignore[import-untyped,unused-ignore]  # noqa: PLC0415
 
-    found = boto3.client("ssm").get_parameter(Name=parameter, WithDecryption=True)
-    return str(found["Parameter"]["Value"])
+    try:
+        found = boto3.client("ssm").get_parameter(Name=parameter, WithDecryption=True)
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        raise RefusedJobsError(f"The parameter {parameter} cannot be read: {code}.") from None
+    key = str(found["Parameter"]["Value"]).strip()
+    if not _KEY.fullmatch(key):
+        raise RefusedJobsError(f"The parameter {parameter} has no key; put the key alone, on one line.")
+    return key
 
 
-def _sender(url: str, key: str) -> Send:
+def sender(url: str, key: str, sleep: Sleep) -> Send:
+    """Return what sends requests to the API, and repeats them if it asks for that or does not answer."""
+
     def send(method: str, path: str, body: Body | None) -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         for tries_left in reversed(range(_TRIES)):
             request = urllib.request.Request(f"{url.rstrip('/')}{path}", data, headers, method=method)  # noqa: S310
+            wait = 1
             try:
                 with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
                     return answer.status, json.loads(answer.read() or b"null")
             except urllib.error.HTTPError as error:
-                if error.code < 500 or not tries_left:
+                if not tries_left or (error.code < 500 and error.code != _TOO_MANY):
                     return error.code, _json_of(error.read())
+                wait = _seconds_in(error.headers.get("Retry-After", ""))
             except OSError:
                 if not tries_left:
                     raise
+            sleep(wait)
         raise AssertionError("the last try returns or raises")
 
     return send
+
+
+def _seconds_in(retry_after: str) -> int:
+    """Return how long to wait (s). A date, which Timeball does not send, is taken as a second."""
+    return min(int(retry_after), _LONGEST_WAIT_SECONDS) if re.fullmatch("[0-9]{1,9}", retry_after) else 1
 
 
 def _json_of(text: bytes) -> Any:  # noqa: ANN401 - whatever JSON it is
