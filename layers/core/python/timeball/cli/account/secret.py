@@ -60,8 +60,8 @@ def _show(surroundings: Surroundings, name: str, verb: tuple[str, str], region: 
         raise CommandError(
             "NAME: Name the secret timeball/TENANT/NAME, as the targets do, such as timeball/acme/orders."
         )
-    aws, place = ["aws", "secretsmanager"], [] if region is None else ["--region", region]
-    store = shlex.join([*aws, *verb, name, "--secret-string", "file:///dev/stdin", *place])
-    show = [*aws, "get-secret-value", "--secret-id", name, "--query", "SecretString", "--output", "text", *place]
+    aws, where = ["aws", "secretsmanager"], [] if region is None else ["--region", region]
+    store = shlex.join([*aws, *verb, name, "--secret-string", "file:///dev/stdin", *where])
+    show = [*aws, "get-secret-value", "--secret-id", name, "--query", "SecretString", "--output", "text", *where]
     commands = {"store": f"timeball secret draw | {store}", "show": shlex.join(show)}
     show_one(surroundings, _LINES, {"secretId": name, **commands}, fields)
