@@ -60,6 +60,30 @@ def test_the_api_accepts_each_job_and_a_repeat_changes_nothing(
     world.close()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"handler": HANDLER[1], "everySeconds": 60, "tags": {"team": "pay"}},  # of a person
+        {
+            "handler": HANDLER[1],
+            "everySeconds": 60,
+            "tags": {"imported-from": "k8s"},
+            "name": "nightly",
+        },  # of other origin
+        {"handler": HANDLER[1], "everySeconds": 60, "tags": {"imported-from": "celery"}, "name": "night-ly"},
+    ],
+)
+def test_a_job_that_another_maker_put_is_left_as_it_is(shell: Shell, body: dict[str, object]) -> None:
+    shell.world.send("PUT", "/v1/jobs/nightly", body)
+
+    done = shell("import", "celery", "-", *HANDLER, "--apply", stdin=json.dumps(BEAT | {"a": BEAT["nightly"]}))
+
+    assert (done.status, done.stdout) == (5, "")
+    assert "not of this definition: nightly" in done.stderr
+    (job,) = shell("job", "list", "--json").json
+    assert job["version"] == 1
+
+
 def test_a_queue_waits_for_the_report_of_a_worker(shell: Shell) -> None:
     queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/commands"
     (job,) = shell("import", "crontab", "-", "--queue", queue, stdin="0 1 * * * a\n").json["jobs"]

@@ -5,6 +5,7 @@ The jobs go to standard output, the report to standard error. Nothing is changed
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ from timeball.cli.connection import connect
 from timeball.cli.status import CommandError, Status
 from timeball.cli.surroundings import Surroundings, one_line, surroundings_of
 from timeball.cli.tree import Commands
+from timeball.client import NotFound, Timeball
 from timeball.importing.celery_beat import read_beat, read_celery_json
 from timeball.importing.comparing import Comparer
 from timeball.importing.crontab import read_crontab
@@ -177,10 +179,33 @@ def _import(
 
 
 def _put(surroundings: Surroundings, jobs: Sequence[ImportedJob]) -> None:
-    """Put the jobs under their ids, and pause those that are switched off."""
+    """Put the jobs, and pause those that are switched off; put none if a job of another maker has one of the ids."""
     client = connect(surroundings)
+    taken = [one.job_id for one in jobs if not _may_put(client, one)]
+    twice = [job_id for job_id, times in Counter(one.job_id for one in jobs).items() if times > 1]
+    for ids, why in (
+        (taken, "These jobs exist and are not of this definition"),
+        (twice, "Two definitions have one id"),
+    ):
+        if ids:
+            raise CommandError(
+                f"{why}: {', '.join(ids)}. Nothing was put; without --apply, edit the ids.", Status.CONFLICT
+            )
     for one in jobs:
         client.jobs.put(one.job_id, dict(one.body))
         if one.is_paused:
             client.jobs.pause(one.job_id)
         surroundings.stdout.write(f"{one.job_id}\t{'paused' if one.is_paused else 'put'}\n")
+
+
+def _may_put(client: Timeball, one: ImportedJob) -> bool:
+    """Return whether no job stands under the id, or one that an import of the same definition made."""
+    try:
+        standing = client.jobs.get(one.job_id).raw
+    except NotFound:
+        return True
+    origin = "imported-from"
+    return (standing.get("tags", {}).get(origin), standing.get("name")) == (
+        one.body["tags"][origin],
+        one.body.get("name"),
+    )
