@@ -109,7 +109,7 @@ def test_a_setting_gives_the_prefix_of_a_tenants_secrets(api: Api) -> None:
 
 
 def test_a_long_body_is_left_out_of_lists_and_of_revisions(api: Api) -> None:
-    long = {"type": "http", "url": URL, "body": json.dumps("x" * 1_000)}
+    long = {"type": "http", "url": "https://example.com/orders", "body": json.dumps("x" * 1_000)}
     job = created(api, {**long}, notify={"onFailure": long})
     assert job["target"]["body"] == job["notify"]["onFailure"]["body"] == long["body"]
     (listed,) = api.call("GET", "/v1/jobs").body["items"]

@@ -89,9 +89,9 @@ class Weeks:
                 skip_next(context, [Skipping(KEY)])
             case 9:
                 part = self.draw.choice(("is_scanning", "is_executing"))
-                setattr(service, part, False)
+                setattr(service.engine, part, False)
                 service.until(self.now + self.draw.choice((MINUTE_MS // 2, HOUR_MS // 2, 30 * HOUR_MS)))
-                setattr(service, part, True)
+                setattr(service.engine, part, True)
             case 10:
                 create_freeze(context, "acme", Freeze("f", self.now, None, FreezeMatch(everything=True), self.now))
                 service.until(self.now + self.draw.choice((MINUTE_MS, 30 * HOUR_MS)))

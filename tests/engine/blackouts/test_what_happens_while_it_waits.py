@@ -122,9 +122,9 @@ def test_an_outage_over_the_moved_start_is_caught_up_like_any_other(
 ) -> None:
     begin(service, "23", catch_up=HOURLY)
     service.until(at("23 12:00"))
-    setattr(service, out, False)
+    setattr(service.engine, out, False)
     service.until(at(until))
-    setattr(service, out, True)
+    setattr(service.engine, out, True)
     service.until(at("25 00:00"))
     assert calls(service) == ([] if expected is None else [("23 08:00", expected)])
 
