@@ -18,6 +18,11 @@ def at_most(yardsticks: int) -> Iterator[None]:
     assert took < yardsticks, f"{took:.0f} yardsticks"
 
 
+def in_yardsticks(milliseconds: float) -> float:
+    """Return a processor time in yardsticks: on a fast processor, each is a millisecond."""
+    return milliseconds / 1_000 / _yardstick()
+
+
 def busyness() -> float:
     """Return the ratio of wall-clock time to processor time: 1 where nothing else uses the processors."""
     began, used = perf_counter(), process_time()

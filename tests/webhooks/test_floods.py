@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import in_yardsticks
 from tests.webhooks.floods import FLOODS, flooding
 from tests.webhooks.targets import (
     LOCAL,
@@ -183,4 +184,4 @@ def test_nine_floods_do_not_delay_a_neighbour(flood: str, over: str, tmp_path: P
     with flooding(flood, tmp_path if trust else None) as (hostile, neighbour):
         late = sorted(asyncio.run(main(hostile, neighbour)))
     print(f"{flood}, {over}: a neighbour's call left {late} ms late")  # noqa: T201 -- a figure for `pytest -s`
-    assert late[1] < 50
+    assert in_yardsticks(late[1]) < 50
