@@ -235,5 +235,5 @@ class Terminal:
         while time.monotonic() < until:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
                 return
-            time.sleep(0.05)
+            time.sleep(0.05)  # the page's server is another process, which sends no signal
         raise TimeoutError(f"Nothing listens at the port {PORT} of the page.")
